@@ -1,0 +1,1 @@
+"""Who may run what: the request, the decision, and the chain that is asked."""

@@ -1,0 +1,134 @@
+"""Every error this package raises on purpose.
+
+::
+
+    SkillsError
+    ├── UsageProblem                 a magic or a function was called with words it can't take
+    ├── SkillProblem
+    │   ├── SkillNotFound            nothing lies under that name or path
+    │   └── InvalidSkill             there is a SKILL.md, but no usable skill in it
+    ├── ModelProblem
+    │   ├── ModelNotChosen           neither a flag nor a setting names a model
+    │   ├── ModelUnknown             no provider knows the name
+    │   ├── ModelKeyMissing          the provider wants a key and refused, or found, none
+    │   ├── ModelUnreachable         no connection, or none in time
+    │   ├── ModelBusy                rate limit or quota
+    │   ├── ModelRefused             the provider says the request is wrong
+    │   ├── ModelFailed              the provider says the fault is its own
+    │   └── ModelBrokeOff            the answer ended in the middle
+    ├── SandboxProblem
+    │   ├── EngineMissing            no Docker engine answers
+    │   ├── ImageMissing             the engine has no such image
+    │   ├── BuildFailed              the image build failed
+    │   └── SandboxFailed            the isolated kernel did not start, or is gone
+    ├── ConsentUnavailable           code waits for a consent that nobody can give here
+    └── AskInterrupted               the user stopped the cell
+
+Each renders as one line that ends in what to do next. Errors of other libraries are turned into these
+in one file each: litellm's in ``models/litellm_client.py``, Docker's in ``sandbox/engine.py``.
+"""
+
+from __future__ import annotations
+
+
+class SkillsError(Exception):
+    """Something went wrong that the user can do something about.
+
+    Args:
+        message: What happened, as one sentence without a full stop.
+        next_step: What to do about it, as one sentence without a full stop.
+    """
+
+    def __init__(self, message: str, next_step: str = "") -> None:
+        super().__init__(message, next_step)
+        self.message = " ".join(message.split())
+        self.next_step = " ".join(next_step.split())
+
+    def __str__(self) -> str:
+        """The whole error in one line."""
+        sentences = (part.rstrip(".") + "." for part in (self.message, self.next_step) if part)
+        return " ".join(sentences)
+
+    def _render_traceback_(self) -> list[str]:
+        """Called by IPython in place of printing a traceback."""
+        return [f"{type(self).__name__}: {self}"]
+
+
+class UsageProblem(SkillsError):
+    """A magic or a function was called with words it can't take."""
+
+
+class SkillProblem(SkillsError):
+    """A skill can't be had."""
+
+
+class SkillNotFound(SkillProblem):
+    """Nothing lies under that name or path."""
+
+
+class InvalidSkill(SkillProblem):
+    """There is a SKILL.md, but no usable skill in it."""
+
+
+class ModelProblem(SkillsError):
+    """The model did not answer."""
+
+
+class ModelNotChosen(ModelProblem):
+    """Neither a flag nor a setting names a model."""
+
+
+class ModelUnknown(ModelProblem):
+    """No provider knows a model of that name."""
+
+
+class ModelKeyMissing(ModelProblem):
+    """The provider wants a key, and found none or refused the one it got."""
+
+
+class ModelUnreachable(ModelProblem):
+    """No connection to the provider, or none in time."""
+
+
+class ModelBusy(ModelProblem):
+    """The provider turned the request away for now: a rate limit or a quota."""
+
+
+class ModelRefused(ModelProblem):
+    """The provider says the request is wrong."""
+
+
+class ModelFailed(ModelProblem):
+    """The provider says the fault is its own."""
+
+
+class ModelBrokeOff(ModelProblem):
+    """The answer ended in the middle."""
+
+
+class SandboxProblem(SkillsError):
+    """Code can't be run in isolation."""
+
+
+class EngineMissing(SandboxProblem):
+    """No Docker engine answers."""
+
+
+class ImageMissing(SandboxProblem):
+    """The engine has no such image."""
+
+
+class BuildFailed(SandboxProblem):
+    """The image could not be built."""
+
+
+class SandboxFailed(SandboxProblem):
+    """The isolated kernel did not start, or is gone."""
+
+
+class ConsentUnavailable(SkillsError):
+    """Code waits for a consent that nobody can give here."""
+
+
+class AskInterrupted(SkillsError):
+    """The user stopped the cell."""

@@ -1,0 +1,1 @@
+"""How a model is called: the protocol, and the one file that touches litellm."""

@@ -1,0 +1,236 @@
+"""The one file that touches litellm: it is imported here, at the first request, and its errors end here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+from uuid import uuid4
+
+from jupyter_skills.errors import (
+    ModelBrokeOff,
+    ModelBusy,
+    ModelFailed,
+    ModelKeyMissing,
+    ModelProblem,
+    ModelRefused,
+    ModelUnknown,
+    ModelUnreachable,
+)
+from jupyter_skills.models.client import Message, ModelReply, ModelRequest, TextDelta, ToolCall, Usage
+
+# What a provider may want to get back in the next request, beside the text and the calls.
+_KEPT_FIELDS = ("reasoning_content", "thinking_blocks", "provider_specific_fields")
+
+# Servers of one's own often check no key, but litellm sends nothing without one.
+_NO_KEY = "no-key"
+
+
+class LitellmClient:
+    """Reaches every provider that litellm does. Implements ``ModelClient``."""
+
+    async def answer(self, request: ModelRequest) -> AsyncIterator[TextDelta | ModelReply]:
+        """Yields the text as it comes, then the whole reply; see ``ModelClient``."""
+        litellm = await _litellm()
+        arguments = _with_key(litellm, request)
+        if request.stream:
+            arguments["stream_options"] = {"include_usage": True}
+        with _translated(litellm, request, arguments):
+            call = litellm.acompletion(
+                model=request.model,
+                messages=[dict(message) for message in request.messages],
+                stream=request.stream,
+                timeout=request.timeout,
+                **({"tools": [dict(tool) for tool in request.tools]} if request.tools else {}),
+                **arguments,
+            )
+            response = await asyncio.wait_for(call, request.timeout)
+            if request.stream:
+                chunks: list[Any] = []
+                async for chunk in _each(response, request.timeout):
+                    chunks.append(chunk)
+                    if text := _delta_text(chunk):
+                        yield TextDelta(text)
+                _refuse_torn(response, request)
+                response = litellm.stream_chunk_builder(chunks, messages=[dict(m) for m in request.messages])
+                if response is None:
+                    raise _broke_off(request)
+        reply = _reply(litellm, response)
+        if not request.stream and reply.text:
+            yield TextDelta(reply.text)
+        yield reply
+
+
+async def _litellm() -> Any:
+    """The library, imported off the event loop: its import takes seconds."""
+    return await asyncio.to_thread(_import)
+
+
+def _import() -> Any:
+    switch = "LITELLM_LOCAL_MODEL_COST_MAP"
+    before = os.environ.get(switch)
+    os.environ[switch] = before or "True"  # else the import asks a web server for prices
+    try:
+        litellm = import_module("litellm")
+    finally:
+        if before is None:
+            del os.environ[switch]
+    litellm.suppress_debug_info = True  # else it prints advertisements into the cell
+    return litellm
+
+
+def _with_key(litellm: Any, request: ModelRequest) -> dict[str, Any]:
+    arguments = dict(request.arguments)
+    own_server = arguments.get("api_base") or arguments.get("base_url")
+    if own_server and not arguments.get("api_key") and _missing_keys(litellm, request.model):
+        arguments["api_key"] = _NO_KEY
+    return arguments
+
+
+def _missing_keys(litellm: Any, model: str) -> list[str]:
+    try:
+        missing = litellm.validate_environment(model)["missing_keys"]
+    except Exception:  # noqa: BLE001 -- only a hint for a message; litellm raises all sorts for unknown models
+        return []
+    return [name for name in missing if "KEY" in name or "TOKEN" in name]
+
+
+async def _each(response: Any, patience: float) -> AsyncIterator[Any]:
+    """The chunks of a stream, each awaited for ``patience`` seconds at most; the stream is closed whatever happens."""
+    try:
+        while True:
+            try:
+                yield await asyncio.wait_for(anext(response), patience)
+            except StopAsyncIteration:
+                return
+    finally:
+        close = getattr(response, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def _delta_text(chunk: Any) -> str:
+    return (chunk.choices[0].delta.content or "") if chunk.choices else ""
+
+
+def _refuse_torn(response: Any, request: ModelRequest) -> None:
+    """litellm ends a stream that stopped short with a made-up ``stop``; it keeps the provider's own word here."""
+    if getattr(response, "received_finish_reason", "unknown") is None:
+        raise _broke_off(request)
+
+
+def _broke_off(request: ModelRequest) -> ModelBrokeOff:
+    return ModelBrokeOff(f"The answer of '{request.model}' broke off in the middle", "Run the cell again")
+
+
+def _reply(litellm: Any, response: Any) -> ModelReply:
+    choice = response.choices[0]
+    calls = tuple(
+        ToolCall(call.id or f"call_{uuid4().hex[:12]}", call.function.name or "", call.function.arguments or "")
+        for call in choice.message.tool_calls or ()
+    )
+    message: Message = {"role": "assistant", "content": choice.message.content or ("" if not calls else None)}
+    if calls:
+        message["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in calls
+        ]
+    for name in _KEPT_FIELDS:
+        if value := getattr(choice.message, name, None):
+            message[name] = value
+    usage = getattr(response, "usage", None)
+    return ModelReply(
+        message=message,
+        tool_calls=calls,
+        finish_reason=choice.finish_reason or "stop",
+        usage=Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0) if usage else Usage(),
+        cost=_cost(litellm, response),
+    )
+
+
+def _cost(litellm: Any, response: Any) -> float | None:
+    try:
+        return float(litellm.completion_cost(completion_response=response))
+    except Exception:  # noqa: BLE001 -- an unknown price is normal, and litellm has a new error class for it each year
+        return None
+
+
+@contextmanager
+def _translated(litellm: Any, request: ModelRequest, arguments: dict[str, Any]) -> Iterator[None]:
+    """Turns litellm's errors into ours. No other place knows them."""
+    try:
+        yield
+    except ModelProblem:
+        raise
+    except TimeoutError:
+        raise _unreachable(request, f"sent nothing for {request.timeout:g} s") from None
+    except Exception as error:
+        raise _translate(litellm, request, arguments, error) from error
+
+
+def _translate(litellm: Any, request: ModelRequest, arguments: dict[str, Any], error: Exception) -> ModelProblem:
+    errors = litellm.exceptions
+    model, said = request.model, _first_line(error)
+    if "LLM Provider NOT provided" in str(error):
+        return ModelUnknown(
+            f"No provider is known for the model '{model}'",
+            "Put the provider before the name, as in 'openai/gpt-4o' or 'anthropic/claude-sonnet-4-5'",
+        )
+    if isinstance(error, errors.MidStreamFallbackError):
+        return _broke_off(request)
+    if _caused_by_connection(error):
+        return _unreachable(request, "can't be reached")
+    missing = [] if arguments.get("api_key") else _missing_keys(litellm, model)
+    if isinstance(error, errors.AuthenticationError | errors.PermissionDeniedError) or (
+        missing and isinstance(error, errors.InternalServerError | errors.APIConnectionError)
+    ):
+        if missing:
+            return ModelKeyMissing(
+                f"There is no key for '{model}'",
+                f"Set {' and '.join(missing)} in the environment that Jupyter starts in",
+            )
+        return ModelKeyMissing(f"The provider of '{model}' refused the key: {said}", "Check the key and its rights")
+    if isinstance(error, errors.Timeout):
+        return _unreachable(request, f"sent nothing for {request.timeout:g} s")
+    if isinstance(error, errors.NotFoundError):
+        return ModelUnknown(f"The provider has no model '{model}': {said}", "Check the name given with -m")
+    if isinstance(error, errors.RateLimitError):
+        return ModelBusy(f"The provider of '{model}' asks to wait: {said}", "Wait a little and run the cell again")
+    if isinstance(error, errors.BadRequestError | errors.UnprocessableEntityError):
+        return ModelRefused(f"The provider of '{model}' refused the request: {said}", "See what it says is wrong")
+    return ModelFailed(f"The provider of '{model}' failed: {said}", "Run the cell again, or try another model")
+
+
+def _unreachable(request: ModelRequest, what: str) -> ModelUnreachable:
+    base = request.arguments.get("api_base") or request.arguments.get("base_url")
+    server = f"The server at {base}" if base else f"The provider of '{request.model}'"
+    return ModelUnreachable(f"{server} {what}", "Check the network and JupyterSkills.api_base, then run the cell again")
+
+
+def _caused_by_connection(error: BaseException | None) -> bool:
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        seen.append(error)
+        # openai's class covers its own and httpx's; litellm's class of the same name covers far more than connections.
+        if type(error).__module__.startswith("openai") and type(error).__name__ == "APIConnectionError":
+            return True
+        if isinstance(error, ConnectionError) or type(error).__name__ in ("ConnectError", "ClientConnectorError"):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _first_line(error: Exception) -> str:
+    """What the provider said, without litellm's class names before it."""
+    text = next(iter(str(getattr(error, "message", "") or error).strip().splitlines()), "no reason given")
+    while True:
+        head, colon, rest = text.partition(": ")
+        if not colon or not head.replace("litellm.", "").isidentifier():
+            break
+        text = rest
+    text = text.split(". Handle with `")[0]
+    head, dash, rest = text.partition("Exception - ")
+    return (rest if dash and head.isidentifier() else text)[:300]

@@ -1,0 +1,387 @@
+"""The isolated kernel as a turn uses it. Implements ``Sandbox``."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from jupyter_client.asynchronous.client import AsyncKernelClient
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from traitlets.config import Config
+
+from jupyter_skills.errors import SandboxFailed, SandboxProblem
+from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Image, Language, OnOutput, Outcome, StagedSkill
+from jupyter_skills.sandbox.link import Link
+from jupyter_skills.sandbox.output import bounded, checked_image, clean_text, from_mime_bundle, guessed_type
+from jupyter_skills.sandbox.provisioner import DockerProvisioner
+from jupyter_skills.sandbox.settings import DockerSandbox
+
+KERNEL_NAME = "python3-isolated"
+_KERNEL_SPECS = Path(__file__).parent / "kernels"
+_READY_WITHIN = 30.0
+_INTERRUPT_GRACE = 2.0
+_IDLE_GRACE = 1.0
+_MOST_FILES = 1000
+_MOST_IMAGES = 50
+# Inside a private folder; the names of ZeroMQ sockets must stay short.
+_SOCKET_FOLDER = "jupyter-skills-"
+
+
+class IsolatedKernel:
+    """A kernel in a container, started at its first use and kept until ``stop``.
+
+    Args:
+        settings: Its limits; read at each start.
+        on_status: Called with a word on what is being waited for, and with nothing when the wait is over.
+    """
+
+    def __init__(self, settings: DockerSandbox, on_status: Callable[[str], None] = lambda _: None) -> None:
+        self._settings = settings
+        self._on_status = on_status
+        self._manager: AsyncKernelManager | None = None
+        self._folder = ""
+        # A client's sockets belong to the event loop that made them; a notebook has one, or two (see sync_bridge).
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncKernelClient] = WeakKeyDictionary()
+        self._staged: dict[str, str] = {}
+        self._seen: dict[str, tuple[int, int]] = {}
+
+    @property
+    def running(self) -> bool:
+        """Whether there is a container now."""
+        return self._manager is not None and not self._link.closed.is_set()
+
+    async def start(self) -> None:
+        """See ``Sandbox``."""
+        if self.running:
+            return
+        await self.stop()
+        self._on_status("Starting the isolated kernel")
+        self._folder = tempfile.mkdtemp(prefix=_SOCKET_FOLDER)
+        manager = AsyncKernelManager(
+            kernel_name=KERNEL_NAME,
+            kernel_spec_manager=KernelSpecManager(kernel_dirs=[str(_KERNEL_SPECS)], ensure_native_kernel=False),
+            transport="ipc",
+            ip=f"{self._folder}/k",
+            connection_file=f"{self._folder}/kernel.json",
+            config=Config({"DockerSandbox": self._settings.trait_values(config=True)}),
+        )
+        try:
+            await manager.start_kernel()
+            self._manager = manager
+            await self._client()
+        except BaseException:
+            self._manager = manager if manager.has_kernel else None
+            await self.stop()
+            raise
+        finally:
+            self._on_status("")
+
+    async def stop(self) -> None:
+        """See ``Sandbox``."""
+        for client in self._clients.values():
+            client.stop_channels()
+        self._clients.clear()
+        self._staged.clear()
+        self._seen.clear()
+        manager, self._manager = self._manager, None
+        if manager is not None:
+            await manager.shutdown_kernel(now=True)
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = ""
+
+    async def stage(self, skills: Sequence[StagedSkill]) -> None:
+        """See ``Sandbox``."""
+        await self.start()
+        for skill in skills:
+            if self._staged.get(skill.name) != skill.digest:
+                await self._ask("put", name=skill.name, body=await asyncio.to_thread(skill.archive))
+                self._staged[skill.name] = skill.digest
+
+    async def run(self, language: Language, code: str, *, timeout: float, on_output: OnOutput) -> Execution:
+        """See ``Sandbox``."""
+        await self.start()
+        began = time.monotonic()
+        heard = _Heard(self._settings.output_limit, on_output)
+        try:
+            if language == "python":
+                outcome = await self._run_python(code, timeout, heard)
+            else:
+                outcome = await self._run_shell(code, timeout, heard)
+        except BaseException:
+            # Cancelled or broken: whatever still runs must not go on unseen, nor its output reach the next call.
+            await asyncio.shield(self._calm(language))
+            raise
+        state_lost = not self.running
+        files: tuple[GeneratedFile, ...] = ()
+        if not state_lost:
+            files = await self._new_files(heard)
+        return Execution(
+            outcome,
+            bounded(heard.text, self._settings.output_limit),
+            bounded(heard.error, self._settings.output_limit),
+            tuple(heard.images),
+            files,
+            state_lost,
+            time.monotonic() - began,
+            tuple(heard.notes),
+        )
+
+    @property
+    def _link(self) -> Link:
+        assert self._manager is not None
+        provisioner = self._manager.provisioner
+        assert isinstance(provisioner, DockerProvisioner)
+        if provisioner.link is None:
+            raise SandboxFailed("The isolated kernel is gone", "Run the cell again: a fresh one will start")
+        return provisioner.link
+
+    async def _ask(self, op: str, **fields: Any) -> dict[str, Any]:
+        return await asyncio.wrap_future(self._link.request(op, **fields))
+
+    async def _client(self) -> AsyncKernelClient:
+        """A client for the running loop that has heard from the kernel on every channel it needs."""
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is not None:
+            return client
+        assert self._manager is not None
+        client = self._manager.client()
+        client.start_channels(stdin=False, hb=False)
+        ready = asyncio.ensure_future(self._until_ready(client))
+        try:
+            if not await _done_before_gone(ready, self._link, _READY_WITHIN):
+                reason = self._link.gone().message if self._link.closed.is_set() else f"no answer in {_READY_WITHIN:g} s"
+                raise SandboxFailed(
+                    f"The isolated kernel did not start: {reason}",
+                    f"Check that the image '{self._settings.image}' has python3 with ipykernel",
+                )
+        except BaseException:
+            client.stop_channels()
+            raise
+        finally:
+            ready.cancel()
+        self._clients[loop] = client
+        return client
+
+    @staticmethod
+    async def _until_ready(client: AsyncKernelClient) -> None:
+        # A message on iopub proves that the subscription has reached the kernel: nothing after it is missed.
+        request = client.kernel_info()
+        heard_iopub = asyncio.ensure_future(client.get_iopub_msg(timeout=_READY_WITHIN))
+        try:
+            while (await client.get_shell_msg(timeout=_READY_WITHIN))["parent_header"].get("msg_id") != request:
+                pass
+            while not heard_iopub.done():
+                client.kernel_info()
+                await client.get_shell_msg(timeout=_READY_WITHIN)
+                await asyncio.wait({heard_iopub}, timeout=0.02)
+        finally:
+            heard_iopub.cancel()
+
+    async def _run_python(self, code: str, timeout: float, heard: _Heard) -> Outcome:
+        client = await self._client()
+        while await client.iopub_channel.msg_ready():  # what an earlier, stopped call still had to say
+            await client.get_iopub_msg()
+        while await client.shell_channel.msg_ready():
+            await client.get_shell_msg()
+        request = client.execute(code, allow_stdin=False)
+        work = asyncio.ensure_future(self._listen(client, request, heard))
+        try:
+            if await _done_before_gone(work, self._link, timeout):
+                return work.result()
+            if self._link.closed.is_set():
+                heard.error = "The isolated kernel died. Its variables and files are gone; the next call starts afresh."
+                return "died"
+            assert self._manager is not None
+            await self._manager.interrupt_kernel()
+            heeded = await _done_before_gone(work, self._link, _INTERRUPT_GRACE)
+            heard.error = f"Stopped after {timeout:g} s, the limit for one call. Variables are kept."
+            if not heeded:
+                await self.stop()
+                heard.error = (
+                    f"Stopped after {timeout:g} s, the limit for one call; it did not heed an interrupt, so the kernel "
+                    "was ended. Variables and files are gone; the next call starts afresh."
+                )
+            return "timeout"
+        finally:
+            work.cancel()
+
+    @staticmethod
+    async def _listen(client: AsyncKernelClient, request: str, heard: _Heard) -> Outcome:
+        """Follows one execution to its end: the reply on shell, and ``idle`` on iopub."""
+
+        async def until_idle() -> None:
+            while True:
+                message = await client.get_iopub_msg()
+                if message["parent_header"].get("msg_id") != request:
+                    continue
+                content = message["content"]
+                if message["msg_type"] == "status" and content.get("execution_state") == "idle":
+                    return
+                heard.message(message["msg_type"], content)
+
+        idle = asyncio.ensure_future(until_idle())
+        try:
+            while True:
+                reply = await client.get_shell_msg()
+                if reply["parent_header"].get("msg_id") == request:
+                    break
+            # The kernel drops messages in a flood, the one that says idle too: the reply is what counts.
+            await asyncio.wait({idle}, timeout=_IDLE_GRACE)
+        finally:
+            idle.cancel()
+        return "ok" if reply["content"].get("status") == "ok" else "error"
+
+    async def _run_shell(self, command: str, timeout: float, heard: _Heard) -> Outcome:
+        loop = asyncio.get_running_loop()
+
+        def on_data(piece: bytes) -> None:
+            loop.call_soon_threadsafe(heard.print, piece.decode(errors="replace"))
+
+        answer = self._link.request(
+            "exec", argv=["bash", "-c", command], limit=self._settings.output_limit * 4, on_data=on_data
+        )
+        waiting = asyncio.wrap_future(answer)
+        try:
+            await asyncio.wait({waiting}, timeout=timeout)
+            in_time = waiting.done()
+            if not in_time:
+                self._link.kill(answer)
+            result = await waiting
+        except SandboxProblem:
+            if self.running:
+                raise
+            heard.error = "The sandbox died. Its variables and files are gone; the next call starts afresh."
+            return "died"
+        except asyncio.CancelledError:
+            self._link.kill(answer)
+            raise
+        if not in_time:
+            heard.error = f"Stopped after {timeout:g} s, the limit for one call."
+            return "timeout"
+        if result["dropped"]:
+            heard.notes.append(f"{result['dropped']:,} bytes of output were left out.")
+        if result["status"] == 0:
+            return "ok"
+        heard.error = f"exit status {result['status']}"
+        return "error"
+
+    async def _calm(self, language: Language) -> None:
+        """Makes sure that nothing of a call that was given up goes on: interrupts, else ends the kernel."""
+        if not self.running or language != "python":
+            return
+        assert self._manager is not None
+        try:
+            await self._manager.interrupt_kernel()
+            client = await self._client()
+            request = client.kernel_info()
+
+            async def answered() -> None:
+                while (await client.get_shell_msg())["parent_header"].get("msg_id") != request:
+                    pass
+
+            await asyncio.wait_for(answered(), _INTERRUPT_GRACE)
+        except (TimeoutError, SandboxProblem, RuntimeError):
+            await self.stop()
+
+    async def _new_files(self, heard: _Heard) -> tuple[GeneratedFile, ...]:
+        """What lies in the working folder that did not lie there, or not so, after the last call."""
+        listing = await self._ask("list", limit=_MOST_FILES)
+        if not listing["complete"]:
+            heard.notes.append(f"There are more than {_MOST_FILES:,} files; the rest was not looked at.")
+        now = {str(path): (int(size), int(changed)) for path, size, changed in listing["files"]}
+        fresh = [path for path, facts in now.items() if self._seen.get(path) != facts]
+        self._seen = now
+        found: list[GeneratedFile] = []
+        left = self._settings.file_limit
+        for path in fresh:
+            size = now[path][0]
+            if not _plain(path) or size > left:
+                heard.notes.append(f"The file {clean_text(path)!r} ({size:,} bytes) was left in the sandbox.")
+                continue
+            pieces: list[bytes] = []
+            try:
+                await self._ask("get", path=path, limit=left, on_data=pieces.append)
+            except SandboxFailed as error:
+                heard.notes.append(f"The file {path!r} could not be taken out: {error.message}.")
+                continue
+            content = b"".join(pieces)[:left]
+            left -= len(content)
+            image = checked_image(content)
+            found.append(GeneratedFile(path, content, image.mime_type if image else guessed_type(path), image))
+        return tuple(found)
+
+
+class _Heard:
+    """What came out of one call so far."""
+
+    def __init__(self, limit: int, on_output: OnOutput) -> None:
+        self._limit = limit
+        self._on_output = on_output
+        self._shown = 0
+        self.text = ""
+        self.error = ""
+        self.images: list[Image] = []
+        self.notes: list[str] = []
+
+    def print(self, raw: str) -> None:
+        text = clean_text(raw)
+        if len(self.text) < 4 * self._limit:  # the rest is cut anyhow; only its end would be seen
+            self.text += text
+        else:
+            self.text = self.text[: self._limit] + self.text[-self._limit :] + text
+        if self._shown < self._limit:
+            self._on_output(text[: self._limit - self._shown])
+            self._shown += len(text)
+
+    def message(self, kind: str, content: dict[str, Any]) -> None:
+        if kind == "stream":
+            self.print(str(content.get("text", "")))
+        elif kind in ("display_data", "execute_result"):
+            image, text = from_mime_bundle(content.get("data") or {})
+            if image is not None and len(self.images) < _MOST_IMAGES:
+                self.images.append(image)
+            elif text:
+                self.print(text + "\n")
+        elif kind == "error":
+            self.error = compact_error(content.get("ename", ""), content.get("evalue", ""), content.get("traceback"))
+
+
+def compact_error(name: object, value: object, traceback: object) -> str:
+    """An exception in the few lines a model needs: the traceback without colours, then what was raised.
+
+    Args:
+        name: The exception's class.
+        value: Its text.
+        traceback: The formatted traceback, a list of strings, as kernels send it.
+    """
+    lines = [str(part) for part in traceback] if isinstance(traceback, list) else []
+    text = clean_text("\n".join(lines)).strip()
+    last = clean_text(f"{name}: {value}")
+    return text if text.endswith(last) else f"{text}\n{last}".strip()
+
+
+async def _done_before_gone(work: asyncio.Future[Any], link: Link, timeout: float) -> bool:
+    """Waits for work, but neither longer than ``timeout`` seconds nor on a container that is gone; then is it done?"""
+    loop = asyncio.get_running_loop()
+    gone = asyncio.Event()
+    watch = asyncio.ensure_future(gone.wait())
+    try:
+        with link.listening(lambda: loop.call_soon_threadsafe(gone.set)):
+            await asyncio.wait({work, watch}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        watch.cancel()
+    return work.done()
+
+
+def _plain(path: str) -> bool:
+    parts = path.split("/")
+    return clean_text(path) == path and "\\" not in path and not path.startswith("/") and ".." not in parts

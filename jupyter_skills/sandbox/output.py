@@ -1,0 +1,88 @@
+"""What may come out of the sandbox: text without control codes, and pictures that are pictures.
+
+Everything a kernel sends is the work of code that nobody has vouched for. HTML, SVG, JavaScript, widgets,
+LaTeX and Markdown would run in, or reach out from, the page that shows them; they stay behind.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import mimetypes
+import re
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from jupyter_skills.sandbox.contract import Image
+
+IMAGE_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
+_LARGEST_SIDE = 8192
+_MOST_PIXELS = 64 * 1024 * 1024
+
+# Escape sequences (ECMA-48), then every control character but tab and newline.
+_ESCAPES = re.compile(r"\x1b(?:\][^\x07\x1b]*(?:\x07|\x1b\\)?|\[[0-?]*[ -/]*[@-~]?|[@-_]?)")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def clean_text(text: str) -> str:
+    """Text as a terminal would leave it, without colours and without anything that acts on one."""
+    text = _ESCAPES.sub("", text).replace("\r\n", "\n")
+    return _CONTROLS.sub("", _overwritten(text))
+
+
+def bounded(text: str, limit: int) -> str:
+    """At most ``limit`` characters of a text: its beginning and its end, with the gap marked."""
+    if len(text) <= limit:
+        return text
+    head, tail = limit * 2 // 3, limit // 3
+    gap = len(text) - head - tail
+    return f"{text[:head]}\n… {gap:,} characters left out …\n{text[len(text) - tail :]}"
+
+
+def checked_image(data: bytes) -> Image | None:
+    """The picture in these bytes, or None if there is none that is safe to show."""
+    import PIL.Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # Pillow only warns of a picture that would fill the memory
+            with PIL.Image.open(io.BytesIO(data), formats=list(IMAGE_TYPES)) as image:
+                width, height = image.size
+                if max(width, height) > _LARGEST_SIDE or width * height > _MOST_PIXELS:
+                    return None
+                kind = IMAGE_TYPES[image.format or ""]
+                image.load()
+    except Exception:  # noqa: BLE001 -- decoders raise all sorts for bytes that were made to hurt them
+        return None
+    return Image(data, kind, width, height)
+
+
+def guessed_type(path: str) -> str:
+    """The MIME type that a file's name suggests."""
+    return mimetypes.guess_type(path)[0] or "application/octet-stream"
+
+
+def from_mime_bundle(bundle: Mapping[str, Any]) -> tuple[Image | None, str]:
+    """What may be taken from the data of a ``display_data`` or ``execute_result`` message.
+
+    Returns:
+        A picture, if the bundle has one; and its plain text.
+    """
+    for kind in IMAGE_TYPES.values():
+        encoded = bundle.get(kind)
+        if isinstance(encoded, str):
+            try:
+                image = checked_image(base64.b64decode(encoded))
+            except (binascii.Error, ValueError):
+                continue
+            if image is not None and image.mime_type == kind:
+                return image, ""
+    plain = bundle.get("text/plain", "")
+    return None, clean_text(plain) if isinstance(plain, str) else ""
+
+
+def _overwritten(text: str) -> str:
+    """Progress bars: what a carriage return overwrites is not shown."""
+    return "\n".join(line.rpartition("\r")[2] for line in text.split("\n")) if "\r" in text else text

@@ -1,0 +1,24 @@
+"""The limits of the sandbox."""
+
+from __future__ import annotations
+
+from traitlets import CFloat, CInt, Unicode
+from traitlets.config import Configurable
+
+DEFAULT_IMAGE = "jupyter-skills-sandbox:latest"
+MIB = 1024 * 1024
+
+
+class DockerSandbox(Configurable):
+    """Settings of the isolated kernel. A changed setting takes effect when the sandbox next starts."""
+
+    image = Unicode(
+        DEFAULT_IMAGE,
+        help="The image that the isolated kernel runs from: any that has python3 with ipykernel on its PATH.",
+    ).tag(config=True)
+    memory = Unicode("1g", help="Memory limit, in Docker's notation; there is no swap.").tag(config=True)
+    cpus = CFloat(1.0, help="How many processors' worth of time it may use.").tag(config=True)
+    pids = CInt(128, help="How many processes and threads it may have.").tag(config=True)
+    timeout = CFloat(120.0, help="Seconds that one piece of code may run.").tag(config=True)
+    output_limit = CInt(64 * 1024, help="Characters of output kept from one piece of code.").tag(config=True)
+    file_limit = CInt(32 * MIB, help="Bytes of generated files taken out after one piece of code.").tag(config=True)

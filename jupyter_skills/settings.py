@@ -1,0 +1,64 @@
+"""What a user can set about asking; the sandbox's own settings are in ``sandbox/settings.py``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal, cast, get_args
+
+from traitlets import CFloat, CInt, Dict, Enum, Unicode, default
+from traitlets.config import Configurable
+
+RunPlace = Literal["docker", "live", "off"]
+ApprovalPolicy = Literal["ask", "deny", "allow"]
+
+
+class JupyterSkills(Configurable):
+    """Settings of ``%%ask``.
+
+    Set by ``%config JupyterSkills.model = "…"`` in a notebook, by ``c.JupyterSkills.model = "…"`` in a
+    config file, or by an environment variable where one is named.
+    """
+
+    model = Unicode(
+        help="The model that %%ask uses without -m: any name litellm knows. Environment: JUPYTER_SKILLS_MODEL.",
+    ).tag(config=True)
+    api_base = Unicode(
+        help="Base URL of the provider, for a proxy or a server of your own; empty for the provider's usual one.",
+    ).tag(config=True)
+    completion_kwargs = Dict(
+        help="More keyword arguments for every litellm call, such as {'temperature': 0}.",
+    ).tag(config=True)
+    request_timeout = CFloat(120.0, help="Seconds the model may take to answer one request.").tag(config=True)
+    run = Enum(
+        get_args(RunPlace),
+        help="Where code runs without -r: docker (isolated), live (this kernel, after consent) or off. "
+        "Environment: JUPYTER_SKILLS_RUN.",
+    ).tag(config=True)
+    approval = Enum(
+        get_args(ApprovalPolicy),
+        help="Who consents to code in the live kernel: ask (you, each time), deny or allow. "
+        "Environment: JUPYTER_SKILLS_APPROVAL.",
+    ).tag(config=True)
+    max_steps = CInt(20, min=1, help="How many requests one %%ask may send to the model.").tag(config=True)
+
+    @default("model")
+    def _model_from_environment(self) -> str:
+        return os.environ.get("JUPYTER_SKILLS_MODEL", "")
+
+    @default("run")
+    def _run_from_environment(self) -> str:
+        return os.environ.get("JUPYTER_SKILLS_RUN", "docker")
+
+    @default("approval")
+    def _approval_from_environment(self) -> str:
+        return os.environ.get("JUPYTER_SKILLS_APPROVAL", "ask")
+
+    @property
+    def place(self) -> RunPlace:
+        """The value of ``run``, as its type."""
+        return cast("RunPlace", self.run)
+
+    def model_arguments(self) -> dict[str, Any]:
+        """The keyword arguments that every request to the model carries."""
+        base = {"api_base": self.api_base} if self.api_base else {}
+        return {**base, **self.completion_kwargs}

@@ -1,0 +1,144 @@
+"""A skill: a folder with a SKILL.md, read but never run."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tarfile
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from jupyter_skills.errors import InvalidSkill, SkillNotFound
+from jupyter_skills.skills import frontmatter
+
+MANIFEST = "SKILL.md"
+
+# Neither belongs to what the author wrote, and both change without the skill changing.
+_SKIPPED_FOLDERS = {"__pycache__", ".git", "node_modules", ".ipynb_checkpoints"}
+_PLACEHOLDERS = ("{baseDir}", "${CLAUDE_SKILL_DIR}", "${CLAUDE_PLUGIN_ROOT}")
+
+
+@dataclass(frozen=True)
+class Skill:
+    """One Agent Skill.
+
+    Args:
+        name: Its name, as the model and the user call it.
+        description: What it does and when to use it; all that the model sees before it loads the skill.
+        body: The instructions: SKILL.md without its frontmatter.
+        folder: Where its files lie.
+        metadata: All fields of the frontmatter but name and description.
+    """
+
+    name: str
+    description: str
+    body: str
+    folder: Path
+    metadata: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def from_path(cls, path: str | Path) -> Skill:
+        """Reads the skill in a folder.
+
+        Args:
+            path: The folder, or the SKILL.md in it.
+
+        Raises:
+            SkillNotFound: There is no such folder, or no SKILL.md in it.
+            InvalidSkill: The SKILL.md is unreadable, or names no usable name and description.
+        """
+        folder = Path(path).expanduser()
+        if folder.name.lower() == MANIFEST.lower() and not folder.is_dir():
+            folder = folder.parent
+        if not folder.exists():
+            raise SkillNotFound(f"There is no folder '{path}'", "Check the path, or see '%skill list --available'")
+        try:
+            manifest = next(
+                (entry for entry in sorted(folder.iterdir()) if entry.name.lower() == MANIFEST.lower()), None
+            )
+        except OSError as error:
+            raise SkillNotFound(f"'{path}' can't be read: {error.strerror}", "Give a skill's folder") from None
+        if manifest is None or not manifest.is_file():
+            raise SkillNotFound(f"There is no SKILL.md in '{path}'", "A skill is a folder with a SKILL.md in it")
+        try:
+            text = manifest.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise InvalidSkill(f"'{manifest}' is not UTF-8 text", "Save it as UTF-8") from None
+        except OSError as error:
+            raise InvalidSkill(f"'{manifest}' can't be read: {error.strerror}", "Check its permissions") from None
+        try:
+            fields, body = frontmatter.split(text)
+            return cls(
+                name=_text_field(fields, "name"),
+                description=_text_field(fields, "description"),
+                body=body,
+                folder=folder.resolve(),
+                metadata={key: value for key, value in fields.items() if key not in ("name", "description")},
+            )
+        except InvalidSkill as error:
+            raise InvalidSkill(f"'{folder}' holds no usable skill: {error.message}", error.next_step) from None
+
+    def files(self) -> list[str]:
+        """Paths of its files relative to the folder, with ``/``, sorted. Links are left out: they may lead outside."""
+        found = []
+        for where, folders, names in os.walk(self.folder):
+            folders[:] = [name for name in folders if name not in _SKIPPED_FOLDERS]
+            for name in names:
+                path = Path(where, name)
+                if path.is_file() and not path.is_symlink():
+                    found.append(path.relative_to(self.folder).as_posix())
+        return sorted(found)
+
+    def read(self, path: str) -> bytes:
+        """One of its files.
+
+        Args:
+            path: Relative to the skill's folder, as ``files()`` lists it.
+
+        Raises:
+            SkillNotFound: The skill has no such file, or the path leads outside of it.
+        """
+        plain = PurePosixPath(os.path.normpath(path)).as_posix()
+        if plain not in self.files():
+            raise SkillNotFound(f"The skill '{self.name}' has no file '{path}'", "Use a path that the skill lists")
+        return (self.folder / plain).read_bytes()
+
+    def instructions(self, folder: str) -> str:
+        """The body with the placeholders for the skill's own folder filled in.
+
+        Args:
+            folder: Where the skill's files lie for the code that will run.
+        """
+        text = self.body
+        for placeholder in _PLACEHOLDERS:
+            text = text.replace(placeholder, folder)
+        return text
+
+    def to_tar(self) -> bytes:
+        """All its files as an uncompressed tar: the same bytes for the same files, whatever their dates and owners."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            for path in self.files():
+                source = self.folder / path
+                content = source.read_bytes()
+                member = tarfile.TarInfo(path)
+                member.size = len(content)
+                member.mode = 0o755 if os.access(source, os.X_OK) else 0o644
+                archive.addfile(member, io.BytesIO(content))
+        return buffer.getvalue()
+
+    @property
+    def digest(self) -> str:
+        """``sha256:…`` over all its files as they are now: their paths, executable bits and bytes."""
+        return "sha256:" + hashlib.sha256(self.to_tar()).hexdigest()
+
+
+def _text_field(fields: dict[str, Any], key: str) -> str:
+    value = fields.get(key)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidSkill(f"SKILL.md has no usable '{key}:'", f"Add a line '{key}: …' to its frontmatter")
+    return " ".join(value.split())

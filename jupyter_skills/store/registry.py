@@ -1,0 +1,69 @@
+"""The skills in force in one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from jupyter_skills.errors import SkillNotFound
+from jupyter_skills.skills.skill import Skill
+
+
+@dataclass(frozen=True)
+class LoadedSkill:
+    """A skill in force.
+
+    Args:
+        skill: The skill as it was read when it was loaded.
+        pinned: Whether its instructions go into every request instead of waiting to be asked for.
+    """
+
+    skill: Skill
+    pinned: bool = False
+
+
+class Registry:
+    """The skills in force in one kernel, in the order they were loaded; kept in memory."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, LoadedSkill] = {}
+
+    def __iter__(self) -> Iterator[LoadedSkill]:
+        return iter(tuple(self._loaded.values()))
+
+    def __len__(self) -> int:
+        return len(self._loaded)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._loaded
+
+    def load(self, skill: Skill, *, pinned: bool = False) -> LoadedSkill:
+        """Puts a skill in force; one of the same name is replaced, and keeps its place in the order."""
+        self._loaded[skill.name] = LoadedSkill(skill, pinned)
+        return self._loaded[skill.name]
+
+    def get(self, name: str) -> LoadedSkill:
+        """A skill in force.
+
+        Raises:
+            SkillNotFound: No skill of that name is in force.
+        """
+        if name not in self._loaded:
+            close = get_close_matches(name, self._loaded, n=1)
+            hint = f"Did you mean '{close[0]}'" if close else "See '%skill list' for those that are"
+            raise SkillNotFound(f"No skill '{name}' is loaded", hint)
+        return self._loaded[name]
+
+    def unload(self, name: str) -> None:
+        """Takes a skill out of force.
+
+        Raises:
+            SkillNotFound: No skill of that name is in force.
+        """
+        self.get(name)
+        del self._loaded[name]
+
+    def clear(self) -> None:
+        """Takes all skills out of force."""
+        self._loaded.clear()
