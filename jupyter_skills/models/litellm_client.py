@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -27,6 +29,8 @@ _KEPT_FIELDS = ("reasoning_content", "thinking_blocks", "provider_specific_field
 
 # Servers of one's own often check no key, but litellm sends nothing without one.
 _NO_KEY = "no-key"
+
+_JSON_MESSAGE = re.compile(r'"message": *("(?:[^"\\]|\\.)*")')
 
 
 class LitellmClient:
@@ -173,7 +177,7 @@ def _translated(litellm: Any, request: ModelRequest, arguments: dict[str, Any]) 
 
 def _translate(litellm: Any, request: ModelRequest, arguments: dict[str, Any], error: Exception) -> ModelProblem:
     errors = litellm.exceptions
-    model, said = request.model, _first_line(error)
+    model, said = request.model, _said(error)
     if "LLM Provider NOT provided" in str(error):
         return ModelUnknown(
             f"No provider is known for the model '{model}'",
@@ -190,7 +194,7 @@ def _translate(litellm: Any, request: ModelRequest, arguments: dict[str, Any], e
         if missing:
             return ModelKeyMissing(
                 f"There is no key for '{model}'",
-                f"Set {' and '.join(missing)} in the environment that Jupyter starts in",
+                f"Set {' or '.join(missing)} in the environment that Jupyter starts in",
             )
         return ModelKeyMissing(f"The provider of '{model}' refused the key: {said}", "Check the key and its rights")
     if isinstance(error, errors.Timeout):
@@ -223,14 +227,10 @@ def _caused_by_connection(error: BaseException | None) -> bool:
     return False
 
 
-def _first_line(error: Exception) -> str:
-    """What the provider said, without litellm's class names before it."""
-    text = next(iter(str(getattr(error, "message", "") or error).strip().splitlines()), "no reason given")
-    while True:
-        head, colon, rest = text.partition(": ")
-        if not colon or not head.replace("litellm.", "").isidentifier():
-            break
-        text = rest
-    text = text.split(". Handle with `")[0]
-    head, dash, rest = text.partition("Exception - ")
-    return (rest if dash and head.isidentifier() else text)[:300]
+def _said(error: Exception) -> str:
+    """What the provider said, without litellm's class names and the provider's JSON around it."""
+    text = str(getattr(error, "message", "") or error)
+    if quoted := _JSON_MESSAGE.search(text):
+        text = json.loads(quoted[1])
+    text = next(iter(text.strip().splitlines()), "") or "no reason given"
+    return re.sub(r"^(?:[\w.]*(?:Error|Exception)(?:: | - ))+", "", text)[:300]

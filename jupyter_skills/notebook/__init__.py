@@ -1,0 +1,1 @@
+"""IPython: the two magics, the live kernel, and how a turn looks in a cell."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 Language = Literal["python", "shell"]
@@ -22,7 +22,7 @@ class Image:
         height: In pixels.
     """
 
-    data: bytes
+    data: bytes = field(repr=False)
     mime_type: str
     width: int
     height: int
@@ -37,12 +37,14 @@ class GeneratedFile:
         data: Its bytes.
         mime_type: Judged by its content for images, by its name otherwise.
         image: The same as a picture, if it is one.
+        saved_as: Where it was saved on the user's side; empty if it was not.
     """
 
     path: str
-    data: bytes
+    data: bytes = field(repr=False)
     mime_type: str
-    image: Image | None = None
+    image: Image | None = field(default=None, repr=False)
+    saved_as: str = ""
 
     @property
     def name(self) -> str:

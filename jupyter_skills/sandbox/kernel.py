@@ -19,7 +19,14 @@ from traitlets.config import Config
 from jupyter_skills.errors import SandboxFailed, SandboxProblem
 from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Image, Language, OnOutput, Outcome, StagedSkill
 from jupyter_skills.sandbox.link import Link
-from jupyter_skills.sandbox.output import bounded, checked_image, clean_text, from_mime_bundle, guessed_type
+from jupyter_skills.sandbox.output import (
+    bounded,
+    checked_image,
+    clean_text,
+    compact_error,
+    from_mime_bundle,
+    guessed_type,
+)
 from jupyter_skills.sandbox.provisioner import DockerProvisioner
 from jupyter_skills.sandbox.settings import DockerSandbox
 
@@ -353,20 +360,6 @@ class _Heard:
                 self.print(text + "\n")
         elif kind == "error":
             self.error = compact_error(content.get("ename", ""), content.get("evalue", ""), content.get("traceback"))
-
-
-def compact_error(name: object, value: object, traceback: object) -> str:
-    """An exception in the few lines a model needs: the traceback without colours, then what was raised.
-
-    Args:
-        name: The exception's class.
-        value: Its text.
-        traceback: The formatted traceback, a list of strings, as kernels send it.
-    """
-    lines = [str(part) for part in traceback] if isinstance(traceback, list) else []
-    text = clean_text("\n".join(lines)).strip()
-    last = clean_text(f"{name}: {value}")
-    return text if text.endswith(last) else f"{text}\n{last}".strip()
 
 
 async def _done_before_gone(work: asyncio.Future[Any], link: Link, timeout: float) -> bool:

@@ -83,6 +83,20 @@ def from_mime_bundle(bundle: Mapping[str, Any]) -> tuple[Image | None, str]:
     return None, clean_text(plain) if isinstance(plain, str) else ""
 
 
+def compact_error(name: object, value: object, traceback: object) -> str:
+    """An exception in the few lines a model needs: the traceback without colours, then what was raised.
+
+    Args:
+        name: The exception's class.
+        value: Its text.
+        traceback: The formatted traceback, a list of strings, as kernels send it.
+    """
+    lines = [str(part) for part in traceback] if isinstance(traceback, list) else []
+    text = clean_text("\n".join(lines)).strip()
+    last = clean_text(f"{name}: {value}")
+    return text if text.endswith(last) else f"{text}\n{last}".strip()
+
+
 def _overwritten(text: str) -> str:
     """Progress bars: what a carriage return overwrites is not shown."""
     return "\n".join(line.rpartition("\r")[2] for line in text.split("\n")) if "\r" in text else text

@@ -1,0 +1,70 @@
+"""What comes of asking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from jupyter_skills.models.client import Message, ToolCall, Usage
+from jupyter_skills.sandbox.contract import GeneratedFile, Image, Language, Outcome
+
+
+@dataclass(frozen=True)
+class CodeRun:
+    """A piece of code that the model wanted run.
+
+    Args:
+        code: The code.
+        language: What it is written in.
+        place: ``docker`` or ``live``.
+        consent: By whose consent it ran, or was declined: ``user``, ``-y`` or ``setting``; ``not needed`` in isolation.
+        digest: ``sha256:…`` of the code.
+        outcome: What came of it.
+        seconds: How long it took.
+    """
+
+    code: str
+    language: Language
+    place: str
+    consent: str
+    digest: str
+    outcome: Outcome
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one prompt.
+
+    Args:
+        text: All that the model said.
+        model: The model's name.
+        finish_reason: Why it ended: ``stop``, ``max_steps``, or the provider's own reason, such as ``length``.
+        files: What the code made, each once, in its last version.
+        images: The pictures that the code displayed, then those among the files.
+        code: Every piece of code that the model wanted run.
+        calls: Every tool call.
+        usage: Tokens of all requests together.
+        cost: US dollars for all requests together; None where a price is unknown.
+        messages: What this prompt added to the conversation.
+    """
+
+    text: str
+    model: str
+    finish_reason: str = "stop"
+    files: tuple[GeneratedFile, ...] = ()
+    images: tuple[Image, ...] = ()
+    code: tuple[CodeRun, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage()
+    cost: float | None = None
+    messages: tuple[Message, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        made = f", {len(self.files)} files" if self.files else ""
+        return f"<Answer of {self.model}: {len(self.text)} characters{made}, {self.finish_reason}>"
+
+    def _repr_markdown_(self) -> str:
+        return self.text

@@ -1,0 +1,109 @@
+"""``await ask("…")``: what ``%%ask`` calls, and what Python code calls without a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from jupyter_skills.agent.answer import Answer
+from jupyter_skills.agent.conversation import Conversation
+from jupyter_skills.agent.events import Emit, discard
+from jupyter_skills.agent.executor import Executor, Isolated
+from jupyter_skills.agent.prompt import system_message
+from jupyter_skills.agent.tools import Keep, Toolbox
+from jupyter_skills.agent.turn import Turn
+from jupyter_skills.errors import ModelNotChosen, UsageProblem
+from jupyter_skills.models.client import ModelClient
+from jupyter_skills.sandbox.contract import Sandbox
+from jupyter_skills.settings import JupyterSkills
+from jupyter_skills.skills.discovery import resolve
+from jupyter_skills.skills.skill import Skill
+from jupyter_skills.store.registry import LoadedSkill
+
+
+async def ask(
+    prompt: str,
+    *,
+    skills: Sequence[str | Path | Skill | LoadedSkill] = (),
+    model: str | None = None,
+    run: str | None = None,
+    system: str = "",
+    max_steps: int | None = None,
+    timeout: float | None = None,
+    stream: bool = True,
+    conversation: Conversation | None = None,
+    executor: Executor | None = None,
+    client: ModelClient | None = None,
+    emit: Emit = discard,
+    keep: Keep = lambda file: file,
+    settings: JupyterSkills | None = None,
+) -> Answer:
+    """Asks a model, with skills at hand and a place to run their code.
+
+    Args:
+        prompt: What is asked, in plain words.
+        skills: The skills to put before the model: names, folders or skills.
+        model: Any model that litellm knows; the configured one if not given.
+        run: ``docker`` or ``off``; ``live`` needs an ``executor``, which the notebook gives.
+        system: More text for the system message.
+        max_steps: How many requests may be sent.
+        timeout: Seconds that the model may take for each request.
+        stream: Whether the answer is wanted piece by piece, as events.
+        conversation: What was said before; the exchange is added to it.
+        executor: Where code runs; if not given, a sandbox is made for this call and ended after it.
+        client: Reaches the model; litellm if not given.
+        emit: Told of everything that happens meanwhile.
+        keep: Called with each file that the code made; see ``Toolbox``.
+        settings: Where to take what is not given; the environment and the defaults if not given.
+
+    Raises:
+        SkillsError: Something went wrong; the error says what, and what to do.
+    """
+    settings = settings or JupyterSkills()
+    model = model or settings.model
+    if not model:
+        raise ModelNotChosen("No model is chosen", "Name one with -m, or set JupyterSkills.model or JUPYTER_SKILLS_MODEL")
+    if not prompt.strip():
+        raise UsageProblem("There is nothing to ask", "Write the question after %%ask, from the second line on")
+    loaded = [_loaded(skill) for skill in skills]
+    if client is None:
+        from jupyter_skills.models.litellm_client import LitellmClient
+
+        client = LitellmClient()
+    place = run or settings.place
+    own = None
+    if executor is None and place != "off":
+        executor, own = _own_sandbox(place)
+    try:
+        turn = Turn(
+            model=model,
+            system=system_message(loaded, executor, system),
+            toolbox=Toolbox(loaded, executor, emit, keep),
+            client=client,
+            emit=emit,
+            max_steps=max_steps or settings.max_steps,
+            stream=stream,
+            timeout=timeout or settings.request_timeout,
+            arguments=settings.model_arguments(),
+        )
+        return await turn.take(prompt, conversation if conversation is not None else Conversation())
+    finally:
+        if own is not None:
+            await own.stop()
+
+
+def _own_sandbox(place: str) -> tuple[Executor, Sandbox]:
+    if place != "docker":
+        raise UsageProblem(f"Code can't run in '{place}' here", "Use run='docker' or run='off'")
+    from jupyter_skills.sandbox.kernel import IsolatedKernel
+    from jupyter_skills.sandbox.settings import DockerSandbox
+
+    limits = DockerSandbox()
+    sandbox = IsolatedKernel(limits)
+    return Isolated(sandbox, limits.timeout), sandbox
+
+
+def _loaded(skill: str | Path | Skill | LoadedSkill) -> LoadedSkill:
+    if isinstance(skill, LoadedSkill):
+        return skill
+    return LoadedSkill(skill if isinstance(skill, Skill) else resolve(str(skill)))

@@ -1,0 +1,26 @@
+"""Asking the person at the keyboard. Implements ``Approver``."""
+
+from __future__ import annotations
+
+from jupyter_skills.approval.request import ApprovalRequest, Decision
+
+_QUESTION = "Run this code in your kernel? [y/N] "
+
+
+class TypedConsent:
+    """Asks by ``input()``; ``y`` is consent and everything else is not.
+
+    The code itself has been shown before: a turn announces each call.
+    """
+
+    async def decide(self, request: ApprovalRequest) -> Decision | None:
+        """See ``Approver``; None where nobody can type."""
+        try:
+            answer = input(_QUESTION)
+        except (EOFError, NotImplementedError, RuntimeError) as error:
+            # Jupyter raises a StdinNotImplementedError of its own, which is one of these under ipykernel.
+            if isinstance(error, EOFError | NotImplementedError) or "stdin" in str(error).lower():
+                return None
+            raise
+        granted = answer.strip().lower() in ("y", "yes")
+        return Decision(granted, "user", request.digest)

@@ -1,0 +1,50 @@
+"""Saving what isolated code made, beside the notebook."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from jupyter_skills.errors import UsageProblem
+from jupyter_skills.sandbox.contract import GeneratedFile
+
+FOLDER = "ask_files"
+
+
+def save(file: GeneratedFile) -> GeneratedFile:
+    """Saves a file below ``ask_files/`` in the working folder and never over another one.
+
+    A file of that name with the same bytes is taken as this one; with other bytes it stays, and this one
+    gets a number.
+
+    Returns:
+        The file with ``saved_as`` set.
+
+    Raises:
+        UsageProblem: The folder can't be written.
+    """
+    if file.saved_as:
+        return file
+    wanted = Path(FOLDER, *file.path.split("/"))
+    try:
+        wanted.parent.mkdir(parents=True, exist_ok=True)
+        number, target = 1, wanted
+        while not _write_new(target, file.data):
+            if not target.is_symlink() and target.is_file() and target.read_bytes() == file.data:
+                break
+            number += 1
+            target = wanted.with_stem(f"{wanted.stem}-{number}")
+    except OSError as error:
+        raise UsageProblem(
+            f"'{wanted}' can't be written: {error.strerror}", "Make room, or start the notebook in a writable folder"
+        ) from None
+    return replace(file, saved_as=target.as_posix())
+
+
+def _write_new(path: Path, content: bytes) -> bool:
+    try:
+        with path.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        return False
+    return True

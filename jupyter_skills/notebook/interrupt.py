@@ -1,0 +1,62 @@
+"""Stopping a cell that awaits.
+
+ipykernel answers an interrupt of an async cell by cancelling its task, but doesn't wake the event loop for
+it, and code that blocks inside such a cell isn't interrupted at all (ipykernel issues 881 and 1239). The
+two managers here are the two cures; both work on the main thread, where Python handles signals, and do
+nothing elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from jupyter_skills.errors import AskInterrupted
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Around code that awaits: an interrupt cancels it at once and comes out as ``AskInterrupted``."""
+    task = asyncio.current_task()
+    loop = asyncio.get_running_loop()
+    stopped = False
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal stopped
+        stopped = True
+        if task is not None:
+            loop.call_soon_threadsafe(task.cancel)
+
+    try:
+        with _handling_interrupt(stop):
+            yield
+    except (asyncio.CancelledError, KeyboardInterrupt) as error:
+        if isinstance(error, asyncio.CancelledError) and not stopped:
+            raise
+        if task is not None:
+            task.uncancel()
+        raise AskInterrupted("Stopped", "The conversation and the sandbox stay usable") from None
+
+
+@contextmanager
+def blocking() -> Iterator[None]:
+    """Around user code inside ``interruptible``: an interrupt raises KeyboardInterrupt right there."""
+    with _handling_interrupt(signal.default_int_handler):
+        yield
+
+
+@contextmanager
+def _handling_interrupt(handler: object) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, handler)  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,156 @@
+"""A turn in a notebook: Markdown that grows, cards for tool calls, pictures. Implements ``Renderer``."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from IPython.display import publish_display_data, update_display
+
+from jupyter_skills.agent.answer import Answer
+from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, TextDone, Waiting
+from jupyter_skills.models.client import TextDelta
+from jupyter_skills.notebook.render import card
+from jupyter_skills.notebook.render.markdown import harmless
+from jupyter_skills.notebook.render.words import file_size, summary
+from jupyter_skills.sandbox.contract import GeneratedFile, Image
+
+_BETWEEN_UPDATES = 0.1
+
+Bundle = dict[str, Any]
+
+_NO_CALL = CallStarted("")
+
+
+class NotebookRenderer:
+    """Shows a turn in the cell's output.
+
+    Args:
+        live: Whether somebody watches. If not, each part is shown once, when it is complete, and
+            without what differs from run to run: a saved notebook then equals its next execution.
+    """
+
+    def __init__(self, *, live: bool) -> None:
+        self._live = live
+        self._part = _Part()
+        self._text = ""
+        self._call = _NO_CALL
+        self._output = ""
+        self._state = ""
+
+    def show(self, event: Event) -> None:
+        """See ``Renderer``."""
+        match event:
+            case Waiting(reason):
+                self._wait(reason)
+            case TextDelta(text):
+                self._text += text
+                if self._live:
+                    self._part.update(_markdown(self._text))
+            case TextDone(text):
+                self._complete(_markdown(text))
+                self._text = ""
+            case CallStarted():
+                self._call, self._output, self._state = event, "", ""
+                self._show_call(None)
+            case CallOutput(text):
+                self._output += text
+                self._show_call(None)
+            case CallFinished():
+                self._show_call(event)
+                self._call = _NO_CALL
+                if event.execution is not None:
+                    for image in event.execution.images:
+                        _publish(_image(image))
+                    for file in event.execution.files:
+                        _publish_file(file)
+
+    def settle(self) -> None:
+        """See ``Renderer``."""
+        if self._part.free and self._part.shown:
+            self._part.update({"text/plain": ""}, claim=False)  # nothing is waited for any more
+        self._part.flush()
+
+    def finish(self, answer: Answer, seconds: float) -> None:
+        """See ``Renderer``."""
+        self.settle()
+        text = summary(answer, seconds if self._live else None)
+        _publish({"text/html": card.dim(text), "text/plain": text})
+
+    def _wait(self, reason: str) -> None:
+        if not self._part.free and self._call.tool:
+            self._state = reason
+            self._show_call(None)
+        elif self._live and reason:
+            # The place of this line is taken over by what comes after it, so nothing of it stays.
+            self._part.update({"text/html": card.dim(f"{reason} …"), "text/plain": f"{reason} …"}, claim=False)
+
+    def _show_call(self, done: CallFinished | None) -> None:
+        if done is None and not self._live:
+            return
+        asking = self._call.place == "live" and done is None
+        bundle = {
+            "text/html": card.call_card(self._call, self._state, self._output, done, opened=asking),
+            "text/plain": card.plain_card(self._call, self._state, done),
+        }
+        if done is None:
+            self._part.update(bundle)
+        else:
+            self._complete(bundle)
+
+    def _complete(self, bundle: Bundle) -> None:
+        self._part.update(bundle)
+        self._part.flush()
+        self._part = _Part()
+
+
+@dataclass
+class _Part:
+    """One place in the output. What is shown there changes a few times a second at most."""
+
+    shown: Bundle | None = None
+    wanted: Bundle | None = None
+    free: bool = True
+    _timer: asyncio.TimerHandle | None = None
+    _display: dict[str, str] = field(default_factory=dict)
+
+    def update(self, bundle: Bundle, *, claim: bool = True) -> None:
+        self.wanted = bundle
+        was_free, self.free = self.free, not claim
+        if self.shown is None or (was_free and claim):
+            self.flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_BETWEEN_UPDATES, self.flush)
+
+    def flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self.wanted is None or self.wanted == self.shown:
+            return
+        if self.shown is None:
+            self._display = {"display_id": f"jupyter-skills-{id(self)}"}
+            publish_display_data(self.wanted, transient=self._display)
+        else:
+            update_display(self.wanted, raw=True, display_id=self._display["display_id"])
+        self.shown = self.wanted
+
+
+def _publish(bundle: Bundle) -> None:
+    publish_display_data(bundle)
+
+
+def _markdown(text: str) -> Bundle:
+    return {"text/markdown": harmless(text), "text/plain": text}
+
+
+def _image(image: Image) -> Bundle:
+    return {image.mime_type: image.data, "text/plain": f"<{image.mime_type}, {image.width}x{image.height} pixels>"}
+
+
+def _publish_file(file: GeneratedFile) -> None:
+    if file.image is not None:
+        _publish(_image(file.image))
+    if file.saved_as:
+        _publish({"text/html": card.file_link(file), "text/plain": f"{file.saved_as} ({file_size(file)})"})

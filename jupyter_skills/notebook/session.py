@@ -1,0 +1,189 @@
+"""What one notebook has: its skills, its conversation, its sandbox. The magics only parse and call this."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from jupyter_skills.errors import SkillsError, UsageProblem
+from jupyter_skills.notebook.arguments import ask_parser, parse_ask
+from jupyter_skills.sandbox.settings import DockerSandbox
+from jupyter_skills.settings import JupyterSkills
+from jupyter_skills.store.registry import LoadedSkill, Registry
+
+if TYPE_CHECKING:
+    from jupyter_skills.agent.answer import Answer
+    from jupyter_skills.agent.conversation import Conversation
+    from jupyter_skills.agent.executor import Executor
+    from jupyter_skills.notebook.render import Renderer
+    from jupyter_skills.sandbox.kernel import IsolatedKernel
+
+
+class Session:
+    """One notebook's state, as ``get_ipython().jupyter_skills``.
+
+    Args:
+        shell: The notebook's shell.
+    """
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self.shell = shell
+        self.settings = JupyterSkills(parent=shell)
+        self.limits = DockerSandbox(parent=shell)
+        self.registry = Registry()
+        self._conversation: Conversation | None = None
+        self._sandbox: IsolatedKernel | None = None
+        self._renderer: Renderer | None = None
+        self._busy = False
+
+    async def ask_cell(self, line: str, cell: str) -> None:
+        """Runs a ``%%ask`` cell.
+
+        Args:
+            line: What stands after ``%%ask``: options, and perhaps the prompt's first words.
+            cell: The lines below, which reach the model as they are.
+
+        Raises:
+            SkillsError: Something went wrong, and ``--soft`` was not given.
+        """
+        await self._ask(*parse_ask(line), cell.removesuffix("\n"), ask_parser())
+
+    async def ask_line(self, line: str) -> None:
+        """Runs an ``%ask`` line; see ``ask_cell``."""
+        await self._ask(*parse_ask(line, "%ask"), "", ask_parser("%ask"))
+
+    def reset(self) -> None:
+        """Forgets the conversation."""
+        self._conversation = None
+
+    @property
+    def sandbox(self) -> IsolatedKernel:
+        """The notebook's isolated kernel; made, but not started, at the first use."""
+        if self._sandbox is None:
+            from jupyter_skills.sandbox.kernel import IsolatedKernel
+
+            self._sandbox = IsolatedKernel(self.limits, self._sandbox_status)
+        return self._sandbox
+
+    async def stop_sandbox(self) -> None:
+        """Ends the isolated kernel, if there is one."""
+        if self._sandbox is not None:
+            await self._sandbox.stop()
+
+    @property
+    def sandbox_running(self) -> bool:
+        """Whether there is a container now."""
+        return self._sandbox is not None and self._sandbox.running
+
+    async def _ask(self, options: argparse.Namespace, words: str, cell: str, parser: argparse.ArgumentParser) -> None:
+        if options.help:
+            print(parser.format_help())  # noqa: T201 -- help is what was asked for
+            return
+        from jupyter_skills.notebook.interrupt import interruptible
+
+        if self._busy:
+            raise UsageProblem("Another %%ask is still at work in this notebook", "Wait for it, or interrupt it")
+        self._busy = True
+        try:
+            with interruptible():
+                answer = await self._turn(options, "\n".join(filter(None, (words, cell))))
+        except SkillsError as error:
+            if not options.soft:
+                raise
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 -- that is what --soft means
+            return
+        finally:
+            self._busy = False
+        if options.output:
+            self.shell.push({options.output: answer})
+
+    async def _turn(self, options: argparse.Namespace, prompt: str) -> Answer:
+        from jupyter_skills.agent.ask import ask
+        from jupyter_skills.agent.conversation import Conversation
+        from jupyter_skills.notebook import files
+        from jupyter_skills.notebook.render import renderer_for
+
+        if options.output and not options.output.isidentifier():
+            raise UsageProblem(f"'{options.output}' can't be the name of a variable", "Give another with -o")
+        if options.new:
+            self.reset()
+        if self._conversation is None:
+            self._conversation = Conversation()
+        renderer = self._renderer = renderer_for(self.shell)
+        began = time.monotonic()
+        try:
+            answer = await ask(
+                prompt,
+                skills=self._skills(options.skill),
+                model=options.model,
+                run=options.run,
+                system=options.system or "",
+                max_steps=options.max_steps,
+                timeout=options.timeout,
+                stream=not options.no_stream,
+                conversation=self._conversation,
+                executor=self._executor(options),
+                emit=renderer.show,
+                keep=files.save,
+                settings=self.settings,
+            )
+        finally:
+            renderer.settle()
+            self._renderer = None
+        renderer.finish(answer, time.monotonic() - began)
+        return answer
+
+    def _skills(self, names: list[str] | None) -> list[LoadedSkill]:
+        from jupyter_skills.skills.discovery import resolve
+
+        if names is None:
+            return list(self.registry)
+        return [self.registry.get(name) if name in self.registry else self.registry.load(resolve(name)) for name in names]
+
+    def _executor(self, options: argparse.Namespace) -> Executor | None:
+        from jupyter_skills.agent.executor import AfterConsent, Isolated
+
+        place = options.run or self.settings.place
+        if place == "off":
+            return None
+        if place == "docker":
+            return Isolated(self.sandbox, self.limits.timeout)
+        from jupyter_skills.approval.policy import Always, approver_for
+        from jupyter_skills.notebook.consent import TypedConsent
+        from jupyter_skills.notebook.live_kernel import ShellKernel
+
+        approver = Always(True, "-y") if options.yes else approver_for(self.settings.approval, [TypedConsent()])
+        return AfterConsent(ShellKernel(self.shell, self.limits), approver, self._settle)
+
+    def _settle(self) -> None:
+        if self._renderer is not None:
+            self._renderer.settle()
+
+    def _sandbox_status(self, reason: str) -> None:
+        from jupyter_skills.agent.events import Waiting
+
+        if self._renderer is not None:
+            self._renderer.show(Waiting(reason))
+
+
+def run_now(coroutine_function: Any, *arguments: Any) -> Any:
+    """Runs an async method from where nothing can be awaited: the one sync bridge."""
+    from jupyter_core.utils import run_sync
+
+    return run_sync(coroutine_function)(*arguments)
+
+
+def close(session: Session) -> None:
+    """Ends what a session holds. Called when the extension is unloaded, also while an event loop runs."""
+    if session.sandbox_running:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            run_now(session.stop_sandbox)
+        else:
+            loop.create_task(session.stop_sandbox())

@@ -1,0 +1,100 @@
+"""What a scripted model says, apart from how it is put on the wire."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from jupyter_skills.errors import UsageProblem
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call in a turn.
+
+    Args:
+        tool: The tool's name.
+        arguments: Its arguments; a string is sent as it is, to try out what is not JSON.
+    """
+
+    tool: str
+    arguments: Mapping[str, Any] | str
+
+    @property
+    def json(self) -> str:
+        """The arguments on the wire."""
+        return self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One answer of the model.
+
+    Args:
+        text: What it says.
+        calls: What it calls for, after the text.
+        usage: Prompt and completion tokens to report.
+        finish: The finish reason in OpenAI's words; found from the calls if not given.
+        delay: Seconds to wait before the answer.
+        piece: How many characters of text or arguments go into one chunk of a stream.
+        hold_after: After so many chunks of a stream, wait until ``ScriptedModel.release``.
+        status: An HTTP status other than 200, to fail with.
+        message: What to say when failing.
+        break_off: Stop in the middle of a stream: ``abort`` drops the connection, ``quiet`` ends the
+            stream as if that were all.
+    """
+
+    text: str = ""
+    calls: Sequence[Call] = ()
+    usage: tuple[int, int] = (100, 20)
+    finish: str = ""
+    delay: float = 0.0
+    piece: int = 12
+    hold_after: int | None = None
+    status: int = 200
+    message: str = "the script says to fail"
+    break_off: Literal["", "abort", "quiet"] = ""
+
+    @property
+    def finish_reason(self) -> str:
+        """The finish reason in OpenAI's words."""
+        return self.finish or ("tool_calls" if self.calls else "stop")
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """The turns that answer one prompt, however often it is asked.
+
+    Args:
+        prompt: Words that the user's last message must contain.
+        turns: The first answers it, the next follows the first's tool results, and so on.
+    """
+
+    prompt: str
+    turns: Sequence[Turn]
+
+
+def exchanges_from_file(path: str | Path) -> list[Exchange]:
+    """Reads a script: a YAML list of ``prompt`` and ``turns``; see ``notebooks/01-quickstart.yaml``.
+
+    Raises:
+        UsageProblem: The file is missing, or no script.
+    """
+    try:
+        entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        return [Exchange(entry["prompt"], [_turn(turn) for turn in entry["turns"]]) for entry in entries]
+    except OSError as error:
+        raise UsageProblem(f"The script '{path}' can't be read: {error.strerror}") from None
+    except (yaml.YAMLError, TypeError, KeyError, ValueError) as error:
+        raise UsageProblem(f"'{path}' is not a script of prompts and turns: {type(error).__name__} {error}") from None
+
+
+def _turn(fields: dict[str, Any]) -> Turn:
+    calls = [Call(tool, arguments) for call in fields.get("calls", ()) for tool, arguments in call.items()]
+    rest = {key: value for key, value in fields.items() if key not in ("calls", "usage")}
+    return Turn(calls=calls, usage=tuple(fields.get("usage", (100, 20))), **rest)
