@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import jupyter_skills
 from jupyter_skills.errors import BuildFailed, SkillsError
-from jupyter_skills.sandbox.settings import DockerSandbox
+from jupyter_skills.sandbox.settings import DEFAULT_IMAGE
 
 GOOD, BAD, UNUSABLE = 0, 1, 2
 
@@ -23,16 +23,19 @@ def build_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     sandbox = verbs.add_parser("sandbox", help="the isolated kernel's image and containers")
     deeds = sandbox.add_subparsers(dest="deed", required=True, metavar="DEED")
-    image = {"default": DockerSandbox().image, "help": "the image's name (default: %(default)s)"}
     build = deeds.add_parser("build", help="build the image that isolated kernels run from")
     build.add_argument("--base", metavar="IMAGE", help="build upon this image instead of the official slim Python one")
-    build.add_argument("--image", **image)
+    _add_image(build)
     build.set_defaults(run=_sandbox_build)
     status = deeds.add_parser("status", help="say whether the engine, the image and kernels are there")
-    status.add_argument("--image", **image)
+    _add_image(status)
     status.add_argument("--quiet", action="store_true", help="say nothing; the exit status is the answer")
     status.set_defaults(run=_sandbox_status)
     return parser
+
+
+def _add_image(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--image", default=DEFAULT_IMAGE, help="the image's name (default: %(default)s)")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

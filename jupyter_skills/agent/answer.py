@@ -55,7 +55,7 @@ class Answer:
     images: tuple[Image, ...] = ()
     code: tuple[CodeRun, ...] = ()
     calls: tuple[ToolCall, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     messages: tuple[Message, ...] = field(default=(), repr=False)
 

@@ -62,7 +62,9 @@ async def ask(
     settings = settings or JupyterSkills()
     model = model or settings.model
     if not model:
-        raise ModelNotChosen("No model is chosen", "Name one with -m, or set JupyterSkills.model or JUPYTER_SKILLS_MODEL")
+        raise ModelNotChosen(
+            "No model is chosen", "Name one with -m, or set JupyterSkills.model or JUPYTER_SKILLS_MODEL"
+        )
     if not prompt.strip():
         raise UsageProblem("There is nothing to ask", "Write the question after %%ask, from the second line on")
     loaded = [_loaded(skill) for skill in skills]

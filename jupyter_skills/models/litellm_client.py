@@ -78,7 +78,7 @@ def _import() -> Any:
     before = os.environ.get(switch)
     os.environ[switch] = before or "True"  # else the import asks a web server for prices
     try:
-        litellm = import_module("litellm")
+        litellm: Any = import_module("litellm")
     finally:
         if before is None:
             del os.environ[switch]
@@ -121,7 +121,7 @@ def _delta_text(chunk: Any) -> str:
 
 
 def _refuse_torn(response: Any, request: ModelRequest) -> None:
-    """litellm ends a stream that stopped short with a made-up ``stop``; it keeps the provider's own word here."""
+    """Litellm ends a stream that stopped short with a made-up ``stop``; it keeps the provider's own word here."""
     if getattr(response, "received_finish_reason", "unknown") is None:
         raise _broke_off(request)
 

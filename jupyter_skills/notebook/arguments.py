@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import NoReturn, get_args
 
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.settings import RunPlace
@@ -56,9 +56,13 @@ def ask_parser(prog: str = "%%ask") -> MagicParser:
     parser = MagicParser(prog, "Ask a model in plain words, with the loaded skills at hand.")
     add = parser.add_argument
     add("-m", "--model", metavar="MODEL", help="any model that litellm knows (default: JupyterSkills.model)")
-    add("-s", "--skill", metavar="SKILL", action="append", help="use just this skill, loading it if need be; repeatable")
-    add("-r", "--run", choices=RunPlace.__args__, help="where code runs (default: JupyterSkills.run)")
-    add("-y", "--yes", action="store_true", help="consent beforehand to all code that this cell runs in the live kernel")
+    add(
+        "-s", "--skill", metavar="SKILL", action="append", help="use just this skill, loading it if need be; repeatable"
+    )
+    add("-r", "--run", choices=get_args(RunPlace), help="where code runs (default: JupyterSkills.run)")
+    add(
+        "-y", "--yes", action="store_true", help="consent beforehand to all code that this cell runs in the live kernel"
+    )
     add("-n", "--new", action="store_true", help="begin a new conversation")
     add("-o", "--output", metavar="VAR", help="bind the Answer to this variable")
     add("--system", metavar="TEXT", help="more text for the system message")
@@ -98,7 +102,7 @@ def parse_ask(line: str, prog: str = "%%ask") -> tuple[argparse.Namespace, str]:
     return parser.parse(words), line[at:].strip()
 
 
-def _positive(kind: type[int] | type[float]) -> object:
+def _positive(kind: type[int] | type[float]) -> Callable[[str], float]:
     def number(text: str) -> float:
         value = kind(text)
         if not 0 < value < float("inf"):

@@ -16,7 +16,7 @@ class TypedConsent:
     async def decide(self, request: ApprovalRequest) -> Decision | None:
         """See ``Approver``; None where nobody can type."""
         try:
-            answer = input(_QUESTION)
+            answer = input(_QUESTION)  # noqa: ASYNC250 -- nothing else is to go on until they have answered
         except (EOFError, NotImplementedError, RuntimeError) as error:
             # Jupyter raises a StdinNotImplementedError of its own, which is one of these under ipykernel.
             if isinstance(error, EOFError | NotImplementedError) or "stdin" in str(error).lower():

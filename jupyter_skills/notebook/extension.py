@@ -47,7 +47,8 @@ def load(shell: InteractiveShell) -> None:
             stacklevel=4,
         )
     shell.register_magics(ours.magics)
-    shell.configurables += [session.settings, session.limits]
+    configurables: list[Any] = shell.configurables
+    configurables += [session.settings, session.limits]
     shell.jupyter_skills = session  # type: ignore[attr-defined]  # where the rewritten %%ask cells look for it
     shell.input_transformers_cleanup.append(await_ask)
     _loaded[id(shell)] = ours
@@ -64,8 +65,9 @@ def unload(shell: InteractiveShell) -> None:
         if (kind, name) in ours.before:
             registered[kind][name] = ours.before[kind, name]
     shell.magics_manager.registry.pop(type(ours.magics).__name__, None)
-    for part in (ours.session.settings, ours.session.limits):
-        shell.configurables.remove(part)
+    configurables: list[Any] = shell.configurables
+    configurables.remove(ours.session.settings)
+    configurables.remove(ours.session.limits)
     shell.input_transformers_cleanup.remove(await_ask)
     del shell.jupyter_skills  # type: ignore[attr-defined]
     close(ours.session)

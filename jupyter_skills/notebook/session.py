@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -143,7 +142,9 @@ class Session:
 
         if names is None:
             return list(self.registry)
-        return [self.registry.get(name) if name in self.registry else self.registry.load(resolve(name)) for name in names]
+        return [
+            self.registry.get(name) if name in self.registry else self.registry.load(resolve(name)) for name in names
+        ]
 
     def _executor(self, options: argparse.Namespace) -> Executor | None:
         from jupyter_skills.agent.executor import AfterConsent, Isolated
@@ -179,11 +180,6 @@ def run_now(coroutine_function: Any, *arguments: Any) -> Any:
 
 
 def close(session: Session) -> None:
-    """Ends what a session holds. Called when the extension is unloaded, also while an event loop runs."""
+    """Ends what a session holds. Called when the extension is unloaded."""
     if session.sandbox_running:
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            run_now(session.stop_sandbox)
-        else:
-            loop.create_task(session.stop_sandbox())
+        run_now(session.stop_sandbox)

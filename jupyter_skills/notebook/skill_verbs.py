@@ -143,7 +143,11 @@ VERBS = {
     "show": Verb(show, [_argument("name", metavar="NAME", help="a loaded or available skill, or a folder")]),
     "sandbox": Verb(
         sandbox,
-        [_argument("deed", nargs="?", default="status", choices=["status", "start", "stop", "restart"], help="what to do")],
+        [
+            _argument(
+                "deed", nargs="?", default="status", choices=["status", "start", "stop", "restart"], help="what to do"
+            )
+        ],
     ),
     "reset": Verb(reset),
 }
@@ -157,16 +161,16 @@ def run(session: Session, line: str) -> None:
     """
     words = split_words(line)
     if not words or words[0] in ("-h", "--help"):
-        for name, verb in VERBS.items():
-            _say(f"%skill {name:<8} {verb.deed.__doc__}")
+        for name in VERBS:
+            _say(f"%skill {name:<8} {VERBS[name].deed.__doc__}")
         return
-    verb = VERBS.get(words[0])
-    if verb is None:
+    if words[0] not in VERBS:
         close = get_close_matches(words[0], VERBS, n=1)
         raise UsageProblem(
             f"%skill: there is no verb '{words[0]}'",
             f"Did you mean '%skill {close[0]}'" if close else f"The verbs are: {', '.join(VERBS)}",
         )
+    verb = VERBS[words[0]]
     parser = verb.parser(words[0])
     options = parser.parse(words[1:])
     if options.help:

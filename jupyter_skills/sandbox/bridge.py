@@ -26,10 +26,11 @@ class ZmqBridge:
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self.sockets: dict[int, zmq.Socket[bytes]] = {}
+        bound: dict[int, zmq.Socket[bytes]] = {}
+        self.sockets: Mapping[int, zmq.Socket[bytes]] = bound
         try:
             for name, channel in relay.KERNEL_CHANNELS.items():
-                self.sockets[channel] = self._bound(channel, connection, connection[f"{name}_port"])
+                bound[channel] = self._bound(channel, connection, connection[f"{name}_port"])
         except BaseException:
             self.close()
             raise
@@ -45,7 +46,7 @@ class ZmqBridge:
         """Closes the sockets."""
         for socket in self.sockets.values():
             socket.close(linger=0)
-        self.sockets.clear()
+        self.sockets = {}
         self._context.term()
 
     def _bound(self, channel: int, connection: Mapping[str, Any], port: int) -> zmq.Socket[bytes]:

@@ -86,7 +86,9 @@ class AttachedStream:
         if not piece:
             return None
         self._buffer += piece
-        output, errors, at = [], [], 0
+        output: list[bytes] = []
+        errors: list[bytes] = []
+        at = 0
         while len(self._buffer) - at >= self._HEAD.size:
             stream, size = self._HEAD.unpack_from(self._buffer, at)
             end = at + self._HEAD.size + size
@@ -219,7 +221,9 @@ class Engine:
         with _translated():
             return [str(found["Id"]) for found in self._client.api.containers(all=True, filters={"label": wanted})]
 
-    def build(self, tag: str, context: Mapping[str, bytes], base: str | None, labels: Mapping[str, str]) -> Iterator[str]:
+    def build(
+        self, tag: str, context: Mapping[str, bytes], base: str | None, labels: Mapping[str, str]
+    ) -> Iterator[str]:
         """Builds an image.
 
         Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import tempfile
 import time
@@ -164,17 +165,20 @@ class IsolatedKernel:
         client.start_channels(stdin=False, hb=False)
         ready = asyncio.ensure_future(self._until_ready(client))
         try:
-            if not await _done_before_gone(ready, self._link, _READY_WITHIN):
-                reason = self._link.gone().message if self._link.closed.is_set() else f"no answer in {_READY_WITHIN:g} s"
-                raise SandboxFailed(
-                    f"The isolated kernel did not start: {reason}",
-                    f"Check that the image '{self._settings.image}' has python3 with ipykernel",
-                )
+            answered = await _done_before_gone(ready, self._link, _READY_WITHIN)
         except BaseException:
             client.stop_channels()
             raise
         finally:
             ready.cancel()
+        if not answered:
+            client.stop_channels()
+            reason = self._link.gone().message if self._link.closed.is_set() else f"no answer in {_READY_WITHIN:g} s"
+            raise SandboxFailed(
+                f"The isolated kernel did not start: {reason}",
+                f"Check that the image '{self._settings.image}' has python3 with ipykernel",
+            )
+        ready.result()
         self._clients[loop] = client
         return client
 
@@ -362,13 +366,18 @@ class _Heard:
             self.error = compact_error(content.get("ename", ""), content.get("evalue", ""), content.get("traceback"))
 
 
+def _wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile, and nobody waits
+        loop.call_soon_threadsafe(event.set)
+
+
 async def _done_before_gone(work: asyncio.Future[Any], link: Link, timeout: float) -> bool:
     """Waits for work, but neither longer than ``timeout`` seconds nor on a container that is gone; then is it done?"""
     loop = asyncio.get_running_loop()
     gone = asyncio.Event()
     watch = asyncio.ensure_future(gone.wait())
     try:
-        with link.listening(lambda: loop.call_soon_threadsafe(gone.set)):
+        with link.listening(lambda: _wake(loop, gone)):
             await asyncio.wait({work, watch}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
     finally:
         watch.cancel()

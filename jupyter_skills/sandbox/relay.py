@@ -212,7 +212,7 @@ class Relay:
 
     def _do_start(self, request: dict[str, Any]) -> None:
         """Starts the kernel; its ports are numbers in the names of sockets under /tmp."""
-        context = zmq.Context.instance()
+        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
         names = {f"{name}_port": number for name, number in KERNEL_CHANNELS.items()}
         connection = {**request["connection"], "transport": "ipc", "ip": "/tmp/kernel", **names}  # noqa: S108
         with open(os.open("/tmp/kernel.json", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:  # noqa: S108

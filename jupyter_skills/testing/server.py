@@ -78,12 +78,8 @@ class ScriptedModel:
 
     def start(self) -> Self:
         """Starts to serve, on a thread that ends with the process."""
-        model = self
-
-        class Handler(_Handler):
-            scripted = model
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        handler = type("Handler", (_Handler,), {"scripted": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, name="scripted-model", daemon=True).start()
         return self
@@ -122,7 +118,8 @@ class ScriptedModel:
             request.headers.get("authorization", "").removeprefix("Bearer "),
         ):
             return Turn(status=401, message="invalid key")
-        prompt, step = wire.position(request.body)
+        place: tuple[str, int] = wire.position(request.body)
+        prompt, step = place
         for exchange in self._exchanges:
             if exchange.prompt in prompt and step < len(exchange.turns):
                 return exchange.turns[step]

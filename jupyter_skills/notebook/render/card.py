@@ -61,10 +61,8 @@ def plain_card(call: CallStarted, doing: str, done: CallFinished | None) -> str:
 
 def file_link(file: GeneratedFile) -> str:
     """A link that downloads a file beside the notebook."""
-    return (
-        f'<div style="{_DIM}"><a href="{quote(file.saved_as)}" download="{escape(file.name)}">{escape(file.saved_as)}</a>'
-        f" · {file_size(file)}</div>"
-    )
+    link = f'<a href="{quote(file.saved_as)}" download="{escape(file.name)}">{escape(file.saved_as)}</a>'
+    return f'<div style="{_DIM}">{link} · {file_size(file)}</div>'
 
 
 def dim(text: str) -> str:

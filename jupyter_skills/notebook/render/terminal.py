@@ -19,6 +19,7 @@ class TerminalRenderer:
         self._watched = sys.stdout.isatty()
         self._waiting = False
         self._printed = ""
+        self._at_line_start = True
 
     def show(self, event: Event) -> None:
         """See ``Renderer``."""
@@ -53,6 +54,8 @@ class TerminalRenderer:
     def settle(self) -> None:
         """See ``Renderer``."""
         self._stop_waiting()
+        if not self._at_line_start:
+            self._write("\n")
 
     def finish(self, answer: Answer, seconds: float) -> None:
         """See ``Renderer``."""
@@ -72,8 +75,10 @@ class TerminalRenderer:
             self._write(_ERASE_LINE)
 
     def _write(self, text: str) -> None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        if text:
+            self._at_line_start = text.endswith(("\n", _ERASE_LINE))
+            sys.stdout.write(text)
+            sys.stdout.flush()
 
 
 def _bar(code: str) -> str:

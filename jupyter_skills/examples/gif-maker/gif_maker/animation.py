@@ -1,7 +1,8 @@
 """From a drawing function to a GIF."""
 
-from gif_maker.canvas import Canvas
 from PIL import Image
+
+from gif_maker.canvas import Canvas
 
 
 def animate(draw, path, size=(240, 240), seconds=2.0, fps=20, background="white", colours=64, loop=True):
