@@ -55,6 +55,9 @@ class ZmqBridge:
         socket.linger = 0
         if channel == relay.IOPUB:
             socket.setsockopt(zmq.XPUB_VERBOSE, 1)
+        else:
+            # A client that connects again comes under its old name, as ipykernel's own sockets allow.
+            socket.setsockopt(zmq.ROUTER_HANDOVER, 1)
         mark = "-" if connection["transport"] == "ipc" else ":"
         address = f"{connection['transport']}://{connection['ip']}{mark}{port}"
         if connection["transport"] == "ipc":

@@ -34,8 +34,8 @@ _ENVIRONMENT = {
 }
 _TMPFS = {
     "/tmp": "rw,noexec,nosuid,nodev,size=64m,mode=1777",  # noqa: S108 -- likewise
-    "/work": "rw,nosuid,nodev,size=256m,uid=10001,gid=10001,mode=0700",
-    "/skills": "rw,nosuid,nodev,size=256m,uid=10001,gid=10001,mode=0700",
+    "/work": "rw,exec,nosuid,nodev,size=256m,uid=10001,gid=10001,mode=0700",
+    "/skills": "rw,exec,nosuid,nodev,size=256m,uid=10001,gid=10001,mode=0700",
 }
 
 # What the classic builder says about its own containers, between the lines that tell of progress.

@@ -309,7 +309,7 @@ class IsolatedKernel:
         if not listing["complete"]:
             heard.notes.append(f"There are more than {_MOST_FILES:,} files; the rest was not looked at.")
         now = {str(path): (int(size), int(changed)) for path, size, changed in listing["files"]}
-        fresh = [path for path, facts in now.items() if self._seen.get(path) != facts]
+        fresh = [path for path, facts in sorted(now.items()) if self._seen.get(path) != facts]
         self._seen = now
         found: list[GeneratedFile] = []
         left = self._settings.file_limit
@@ -386,4 +386,4 @@ async def _done_before_gone(work: asyncio.Future[Any], link: Link, timeout: floa
 
 def _plain(path: str) -> bool:
     parts = path.split("/")
-    return clean_text(path) == path and "\\" not in path and not path.startswith("/") and ".." not in parts
+    return path.isprintable() and "\\" not in path and not path.startswith("/") and ".." not in parts

@@ -1,0 +1,82 @@
+"""The rooms of the house and which way imports may run (docs/architecture.md)."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import jupyter_skills
+
+PACKAGE = Path(jupyter_skills.__file__).parent
+
+# Each room with all it may import from; what stands further up rests on what stands further down.
+ROOMS = {
+    "errors": set(),
+    "settings": set(),
+    "skills": {"errors"},
+    "models": {"errors"},
+    "sandbox": {"errors"},
+    "approval": {"errors"},
+    "store": {"errors", "skills"},
+    "testing": {"errors"},
+    "agent": {"errors", "settings", "skills", "models", "sandbox", "approval", "store"},
+    "notebook": {"errors", "settings", "skills", "models", "sandbox", "approval", "store", "agent"},
+    "server": {"errors", "sandbox", "skills", "store"},
+    "cli": {"errors", "sandbox", "skills", "store", "agent"},
+}
+ONLY_IN = {
+    "litellm": {"models/litellm_client.py"},
+    "docker": {"sandbox/engine.py"},
+    "tornado": {"server/handlers.py", "server/routes.py"},
+    "IPython": {"notebook/"},
+}
+
+
+def modules() -> list[Path]:
+    return sorted(
+        path for path in PACKAGE.rglob("*.py") if "gif-maker" not in path.parts and path.parent.name != "image"
+    )
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_imports_run_downwards_only(path: Path) -> None:
+    room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if room in ("__init__", "examples"):
+        return
+    ours = {name.split(".")[1] for name in imports(path) if name.startswith("jupyter_skills.")}
+    assert ours - {room, "__version__"} <= ROOMS[room]
+
+
+@pytest.mark.parametrize("library", ONLY_IN)
+def test_a_foreign_library_is_touched_in_its_own_place_only(library: str) -> None:
+    touching = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in modules()
+        if any(name.split(".")[0] == library for name in imports(path)) and path.name != "__init__.py"
+    }
+    allowed = ONLY_IN[library]
+    assert all(any(path.startswith(place) for place in allowed) for path in touching), touching
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_files_stay_small(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 400, "ask what the second concept is"
+
+
+def test_the_relay_needs_nothing_but_pyzmq() -> None:
+    """It runs inside any image that has ipykernel."""
+    foreign = {name.split(".")[0] for name in imports(PACKAGE / "sandbox/relay.py")} - set(sys.stdlib_module_names)
+    assert foreign == {"zmq"}
