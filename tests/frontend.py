@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import queue
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,7 +67,20 @@ class Notebook:
 
     def __exit__(self, *_: object) -> None:
         self.client.stop_channels()
-        self.manager.shutdown_kernel(now=False)
+        if self.manager.has_kernel:
+            self.manager.shutdown_kernel(now=False)
+
+    def interrupt_when(self, condition: Callable[[], object]) -> threading.Thread:
+        """Interrupts the kernel as soon as it is so; asked from a thread, for the kernel may say nothing meanwhile."""
+
+        def wait() -> None:
+            while not condition():
+                time.sleep(0.01)
+            self.manager.interrupt_kernel()
+
+        thread = threading.Thread(target=wait, daemon=True)
+        thread.start()
+        return thread
 
     def run(self, code: str, *, during: Callable[[Cell, Bundle], None] | None = None, timeout: float = 60) -> Cell:
         """Runs a cell to its end.
@@ -117,7 +132,7 @@ class Notebook:
 
     def value(self, expression: str) -> str:
         """The repr of an expression in the kernel."""
-        cell = self.run(f"print(repr({expression}))")
+        cell = self.run(f"print(repr(({expression})))")
         assert cell.error is None, cell.error
         return cell.stdout.strip()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,7 @@ class ShellKernel:
         """Runs code as a cell would, but leaves ``In`` and ``Out`` alone."""
         began = time.monotonic()
         before = _files()
-        with capture_output() as captured, blocking():
+        with capture_output() as captured, _quiet_errors(self._shell), blocking():
             result = await self._shell.run_cell_async(
                 code, store_history=False, transformed_cell=self._shell.transform_cell(code)
             )
@@ -62,6 +64,16 @@ class ShellKernel:
     def _explain(self, error: BaseException) -> str:
         lines = self._shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__)
         return bounded(compact_error(type(error).__name__, error, lines[-12:]), self._limits.output_limit)
+
+
+@contextmanager
+def _quiet_errors(shell: InteractiveShell) -> Iterator[None]:
+    """Keeps IPython from showing a traceback beside the card that has it; without it the cell would look failed."""
+    shell._showtraceback = lambda *_: None  # type: ignore[method-assign]  # the place for a side channel, it says
+    try:
+        yield
+    finally:
+        del shell._showtraceback  # the class's own method is back
 
 
 def _shown(output: RichOutput) -> tuple[Image | None, str]:

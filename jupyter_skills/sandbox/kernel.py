@@ -203,7 +203,8 @@ class IsolatedKernel:
             await client.get_iopub_msg()
         while await client.shell_channel.msg_ready():
             await client.get_shell_msg()
-        request = client.execute(code, allow_stdin=False)
+        # Without history nothing of a call is kept but its variables, and tracebacks do not count cells.
+        request = client.execute(code, store_history=False, allow_stdin=False)
         work = asyncio.ensure_future(self._listen(client, request, heard))
         try:
             if await _done_before_gone(work, self._link, timeout):
