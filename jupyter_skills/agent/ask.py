@@ -59,14 +59,14 @@ async def ask(
     Raises:
         SkillsError: Something went wrong; the error says what, and what to do.
     """
+    if not prompt.strip():
+        raise UsageProblem("There is nothing to ask", "Write the question after %%ask, from the second line on")
     settings = settings or JupyterSkills()
     model = model or settings.model
     if not model:
         raise ModelNotChosen(
             "No model is chosen", "Name one with -m, or set JupyterSkills.model or JUPYTER_SKILLS_MODEL"
         )
-    if not prompt.strip():
-        raise UsageProblem("There is nothing to ask", "Write the question after %%ask, from the second line on")
     loaded = [_loaded(skill) for skill in skills]
     if client is None:
         from jupyter_skills.models.litellm_client import LitellmClient

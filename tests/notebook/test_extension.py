@@ -24,7 +24,7 @@ def watch(event, args):
         met.append(args)
 sys.addaudithook(watch)
 %load_ext jupyter_skills
-loaded = [name for name in ("litellm", "docker", "sqlalchemy", "PIL", "yaml") if name in sys.modules]
+loaded = [name for name in ("litellm", "docker", "sqlalchemy", "PIL") if name in sys.modules]
 """
 
 
@@ -40,7 +40,7 @@ shell = get_ipython()
 def state():
     return (
         sorted(shell.magics_manager.magics["line"]), sorted(shell.magics_manager.magics["cell"]),
-        [type(c).__name__ for c in shell.configurables], [f.__name__ for f in shell.input_transformers_cleanup],
+        [type(c).__name__ for c in shell.configurables], len(shell.input_transformers_cleanup),
         hasattr(shell, "jupyter_skills"), sorted(shell.magics_manager.registry),
     )
 before = state()
