@@ -15,8 +15,6 @@ from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.testing import ScriptedModel
 from tests.frontend import Notebook
 
-pytest_plugins = ["pytest_jupyter.jupyter_server"]
-
 _LEAKING = ("_API_KEY", "_TOKEN", "JUPYTER_SKILLS_")
 
 

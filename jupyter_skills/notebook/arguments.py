@@ -11,6 +11,7 @@ from typing import NoReturn, get_args
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.settings import RunPlace
 
+_OPTION = re.compile(r"--?[A-Za-z]")  # "- a list item" and "-5 degrees" are prose
 _WORD = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[^\s"'])+)""")
 
 
@@ -88,7 +89,7 @@ def parse_ask(line: str, prog: str = "%%ask") -> tuple[argparse.Namespace, str]:
     }  # argparse offers no public way to ask
     words: list[str] = []
     at = 0
-    while (match := _WORD.match(line, at)) and match[1].startswith("-"):
+    while (match := _WORD.match(line, at)) and _OPTION.match(match[1]):
         word, at = match[1], match.end()
         name, equals, _ = word.partition("=")
         if name not in takes_value and not any(name.startswith(short) for short in takes_value if len(short) == 2):

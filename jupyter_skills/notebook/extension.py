@@ -66,8 +66,9 @@ def unload(shell: InteractiveShell) -> None:
             registered[kind][name] = ours.before[kind, name]
     shell.magics_manager.registry.pop(type(ours.magics).__name__, None)
     configurables: list[Any] = shell.configurables
-    configurables.remove(ours.session.settings)
-    configurables.remove(ours.session.limits)
+    for part in (ours.session.settings, ours.session.limits, ours.magics):
+        if part in configurables:  # IPython itself adds the magics
+            configurables.remove(part)
     shell.input_transformers_cleanup.remove(await_ask)
     del shell.jupyter_skills  # type: ignore[attr-defined]
     close(ours.session)

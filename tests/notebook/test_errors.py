@@ -57,9 +57,7 @@ def test_each_mistake_is_one_line_with_a_next_step(notebook: Notebook) -> None:
     assert notebook.run("%skill list").stdout.startswith("No skill is loaded.")
 
 
-def test_trouble_with_the_model_fails_the_cell_and_the_next_one_works(
-    notebook: Notebook, model: ScriptedModel
-) -> None:
+def test_trouble_with_the_model_fails_the_cell_and_the_next_one_works(notebook: Notebook, model: ScriptedModel) -> None:
     notebook.use(model)
     troubles = [
         (Turn(status=500, message="no power"), "ModelFailed: .*no power"),

@@ -45,18 +45,21 @@ def state():
     )
 before = state()
 """
+    bare.run("%unload_ext nothing")  # IPython's own magics for that are loaded at their first use
     bare.run(state)
     for _ in range(2):
         bare.run("%load_ext jupyter_skills\nfirst = state()\n%reload_ext jupyter_skills\nassert state() == first")
-        assert bare.value("'ask' in first[1], 'skill' in first[0], first[2][-2:]") == (
-            "(True, True, ['JupyterSkills', 'DockerSandbox'])"
+        assert bare.value("'ask' in first[1], 'skill' in first[0], first[2][-3:]") == (
+            "(True, True, ['SkillMagics', 'JupyterSkills', 'DockerSandbox'])"
         )
         assert bare.run("%unload_ext jupyter_skills").error is None
         assert bare.value("state() == before") == "True"
 
 
 def test_another_ask_is_named_once_and_comes_back(bare: Notebook) -> None:
-    bare.run("from IPython.core.magic import register_cell_magic\n@register_cell_magic\ndef ask(line, cell): print('mine')")
+    bare.run(
+        "from IPython.core.magic import register_cell_magic\n@register_cell_magic\ndef ask(line, cell): print('mine')"
+    )
     cell = bare.run("%load_ext jupyter_skills")
     assert cell.stderr.count("%%ask of another extension is replaced by jupyter_skills") == 1
     assert "Traceback" not in cell.stderr
