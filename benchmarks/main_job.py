@@ -245,7 +245,7 @@ async def start_of(kernel: AbstractAsyncContextManager[Any]) -> float:
 def settle() -> None:
     """Waits until the engine has none of our containers left, and a moment longer: it tidies up after that."""
     engine = Engine()
-    while engine.running({"jupyter_skills.owner": str(os.getpid())}):
+    while engine.containers({"jupyter_skills.owner": str(os.getpid())}):
         time.sleep(0.05)
     engine.close()
     time.sleep(0.5)

@@ -22,12 +22,12 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=jupyter_skills.__version__)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     sandbox = verbs.add_parser("sandbox", help="the isolated kernel's image and containers")
-    deeds = sandbox.add_subparsers(dest="deed", required=True, metavar="DEED")
-    build = deeds.add_parser("build", help="build the image that isolated kernels run from")
+    actions = sandbox.add_subparsers(dest="action", required=True, metavar="ACTION")
+    build = actions.add_parser("build", help="build the image that isolated kernels run from")
     build.add_argument("--base", metavar="IMAGE", help="build upon this image instead of the official slim Python one")
     _add_image(build)
     build.set_defaults(run=_sandbox_build)
-    status = deeds.add_parser("status", help="say whether the engine, the image and kernels are there")
+    status = actions.add_parser("status", help="say whether the engine, the image and kernels are there")
     _add_image(status)
     status.add_argument("--quiet", action="store_true", help="say nothing; the exit status is the answer")
     status.set_defaults(run=_sandbox_status)
@@ -69,12 +69,12 @@ def _sandbox_status(options: argparse.Namespace) -> int:
 
     engine = Engine()
     labels = engine.image_labels(options.image)
-    current = labels is not None and labels.get(image.RECIPE_LABEL) in (None, image.recipe())
+    current = image.is_usable(labels)
     if not options.quiet:
         state = "missing" if labels is None else "ready" if current else "made by another release"
         print(f"engine   Docker {engine.version()}")
         print(f"image    {options.image}: {state}")
-        print(f"kernels  {len(engine.running({}))} running")
+        print(f"kernels  {len(engine.containers({}))}")
         if not current:
             print("Build the image with 'jupyter skills sandbox build'.")
     return GOOD if current else UNUSABLE

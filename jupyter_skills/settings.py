@@ -8,6 +8,8 @@ from typing import Any, Literal, cast, get_args
 from traitlets import CFloat, CInt, Dict, Enum, Unicode, default
 from traitlets.config import Configurable
 
+from jupyter_skills.errors import UsageProblem
+
 RunPlace = Literal["docker", "live", "off"]
 ApprovalPolicy = Literal["ask", "deny", "allow"]
 
@@ -47,11 +49,11 @@ class JupyterSkills(Configurable):
 
     @default("run")
     def _run_from_environment(self) -> str:
-        return os.environ.get("JUPYTER_SKILLS_RUN", "docker")
+        return _one_of("JUPYTER_SKILLS_RUN", get_args(RunPlace), "docker")
 
     @default("approval")
     def _approval_from_environment(self) -> str:
-        return os.environ.get("JUPYTER_SKILLS_APPROVAL", "ask")
+        return _one_of("JUPYTER_SKILLS_APPROVAL", get_args(ApprovalPolicy), "ask")
 
     @property
     def place(self) -> RunPlace:
@@ -62,3 +64,10 @@ class JupyterSkills(Configurable):
         """The keyword arguments that every request to the model carries."""
         base = {"api_base": self.api_base} if self.api_base else {}
         return {**base, **self.completion_kwargs}
+
+
+def _one_of(variable: str, allowed: tuple[str, ...], default: str) -> str:
+    value = os.environ.get(variable, default)
+    if value not in allowed:
+        raise UsageProblem(f"{variable} is '{value}'", f"Set it to one of {', '.join(allowed)}, or unset it")
+    return value

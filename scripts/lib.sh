@@ -6,6 +6,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+PATH=$PATH:/usr/sbin:/sbin # where dockerd and debootstrap lie, which a user's own path may leave out
 VENV=.venv
 PYTHON=$VENV/bin/python
 LOGS=build/logs
@@ -40,9 +41,14 @@ ensure_venv() { # ensure_venv EXTRA: the project and one of its extras in .venv
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
         fail "Python 3.11 or newer is needed; python3 here is $(python3 --version)."
     if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then packages python3-venv; fi
-    [ -x $PYTHON ] || { say "making a virtual environment in $VENV"; python3 -m venv $VENV; }
+    # One that was left half made, or made where the clone lay before, is made anew.
+    if [ "$(cat $VENV/made-in 2>/dev/null)" != "$PWD" ]; then
+        say "making a virtual environment in $VENV"
+        python3 -m venv --clear $VENV
+        pwd >$VENV/made-in
+    fi
     local wanted stamp=$VENV/installed-$1
-    wanted=$(cat pyproject.toml constraints.txt | sha256sum; pwd)
+    wanted=$(cat pyproject.toml constraints.txt | sha256sum)
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
         say "installing jupyter-agent-skills[$1] into $VENV (a few minutes the first time)"
         quietly "pip-$1" $PYTHON -m pip install --disable-pip-version-check -c constraints.txt -e ".[$1]"
@@ -55,8 +61,9 @@ engine_answers() { $PYTHON -c 'import docker; docker.from_env(timeout=5).ping()'
 ensure_engine() {
     engine_answers && return
     [ -z "${DOCKER_HOST:-}" ] || fail "no Docker engine answers at DOCKER_HOST=$DOCKER_HOST."
-    can_install || fail "no Docker engine answers. Start it, or let this user reach it (on Debian or Ubuntu: sudo apt-get install docker.io; sudo usermod -aG docker \$USER), and run this again."
-    command -v dockerd >/dev/null || packages docker.io iptables
+    can_install || fail "no Docker engine answers. Start it, or let this user reach it (on Debian or Ubuntu: sudo apt-get install docker.io; sudo usermod -aG docker \$USER, then log in again), and run this again. If 'docker context ls' names another engine, set DOCKER_HOST to its address."
+    # apparmor: an engine on a kernel that has it starts no container without its parser.
+    command -v dockerd >/dev/null || packages docker.io iptables apparmor
     say "no Docker engine answers: starting one"
     if [ -d /run/systemd/system ]; then
         quietly dockerd systemctl start docker
@@ -71,13 +78,29 @@ ensure_engine() {
     fail "the Docker engine did not come up within 30 s; its log is in $LOGS/dockerd.log."
 }
 
+has_image() { $PYTHON -c 'import docker, sys; docker.from_env().images.get(sys.argv[1])' "$1" 2>/dev/null; }
+
+can_pull() { $PYTHON -c 'import docker, sys; docker.from_env().images.pull(sys.argv[1])' "$1" 2>/dev/null; }
+
 ensure_image() { # the sandbox image; from Debian's packages where the default base can't be pulled
-    local skills="$VENV/bin/jupyter-skills sandbox"
+    local skills="$PYTHON -m jupyter_skills.cli sandbox" base own=jupyter-skills-base:debian
     if $skills status --quiet; then return; fi
-    if $skills build; then return; fi
-    say "the default base image can't be had here: making one from Debian's packages"
-    scripts/base-image jupyter-skills-base:debian
-    $skills build --base jupyter-skills-base:debian
+    say "building the sandbox image (a minute or two)"
+    base=$(sed -n 's/^ARG BASE=//p' jupyter_skills/sandbox/image/Dockerfile)
+    if ! has_image "$base" && ! has_image $own && ! can_pull "$base"; then
+        say "$base can't be pulled here: making a base image from Debian's packages"
+        scripts/base-image $own
+    fi
+    if has_image "$base"; then own=$base; fi
+    $skills build --base "$own"
 }
 
-ensure_chromium() { command -v chromium >/dev/null || packages chromium; }
+ensure_chromium() { # Debian packages it; on Ubuntu, whose package is a snap, Playwright brings its own
+    if command -v chromium >/dev/null; then return; fi
+    if (. /etc/os-release && [ "$ID" = ubuntu ]) 2>/dev/null; then
+        say "installing Chromium with Playwright"
+        quietly chromium $PYTHON -m playwright install --with-deps chromium
+    else
+        packages chromium
+    fi
+}

@@ -40,7 +40,7 @@ def _lines() -> Iterator[str]:
     yield "Exit status 0: good. 1: the thing asked for is bad. 2: wrong usage, or a part is missing.\n"
     yield from _commands(build_parser())
     yield "## Settings\n"
-    yield "By `%config` in a notebook, by `c.NAME = …` in a Jupyter or IPython config file, or by environment variable.\n"
+    yield "By `%config` in a notebook, by `c.NAME = …` in a Jupyter or IPython config file, or in the environment.\n"
     for section in (JupyterSkills, DockerSandbox):
         yield "| setting | default | |\n| --- | --- | --- |"
         fresh = section()

@@ -31,6 +31,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
     return report
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector):
+    report = yield
+    if report.skipped and collector.config.getoption("--no-skips"):
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid} was skipped, and --no-skips was given: {report.longrepr}"
+    return report
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home folder, and nothing in the environment that could reach a provider."""
@@ -76,7 +85,7 @@ def notebook(workdir: Path) -> Iterator[Notebook]:
 def containers() -> Iterator[Callable[..., list[str]]]:
     """Called for the ids of the sandboxes that a process owns; this one if none is named."""
     engine = Engine()
-    yield lambda owner=None: engine.running({"jupyter_skills.owner": str(owner or os.getpid())})
+    yield lambda owner=None: engine.containers({"jupyter_skills.owner": str(owner or os.getpid())})
     engine.close()
 
 

@@ -15,7 +15,7 @@ PACKAGE = Path(jupyter_skills.__file__).parent
 # Each room with all it may import from; what stands further up rests on what stands further down.
 ROOMS = {
     "errors": set(),
-    "settings": set(),
+    "settings": {"errors"},
     "skills": {"errors"},
     "models": {"errors"},
     "sandbox": {"errors"},
@@ -37,7 +37,9 @@ ONLY_IN = {
 
 def modules() -> list[Path]:
     return sorted(
-        path for path in PACKAGE.rglob("*.py") if "gif-maker" not in path.parts and path.parent.name != "image"
+        path
+        for path in PACKAGE.rglob("*.py")
+        if "gif-maker" not in path.parts and path.name != "ipython_kernel_config.py"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from jupyter_skills.agent.markdown import harmless
 from jupyter_skills.models.client import Message, ToolCall, Usage
 from jupyter_skills.sandbox.contract import GeneratedFile, Image, Language, Outcome
 
@@ -67,4 +68,4 @@ class Answer:
         return f"<Answer of {self.model}: {len(self.text)} characters{made}, {self.finish_reason}>"
 
     def _repr_markdown_(self) -> str:
-        return self.text
+        return harmless(self.text)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from jupyter_skills.approval.request import ApprovalRequest, Approver
+from jupyter_skills.errors import ConsentUnavailable
 from jupyter_skills.sandbox.contract import Execution, Language, OnOutput, Sandbox, StagedSkill
 from jupyter_skills.skills.skill import Skill
 
@@ -70,6 +72,7 @@ class Isolated:
     timeout: float
     place: str = "docker"
     languages: tuple[Language, ...] = ("python", "shell")
+    _snapshot: dict[str, StagedSkill] = field(default_factory=dict)
 
     def skill_folder(self, skill: Skill) -> str:
         """See ``Executor``."""
@@ -77,7 +80,11 @@ class Isolated:
 
     async def run(self, code: Code, skills: Iterable[Skill], on_output: OnOutput) -> tuple[Execution, str]:
         """See ``Executor``."""
-        await self.sandbox.stage([StagedSkill(skill.name, skill.digest, skill.to_tar) for skill in skills])
+        for skill in skills:
+            if skill.name not in self._snapshot:  # an executor serves one turn, which sees each skill as it was once
+                digest = await asyncio.to_thread(getattr, skill, "digest")
+                self._snapshot[skill.name] = StagedSkill(skill.name, digest, skill.to_tar)
+        await self.sandbox.stage(list(self._snapshot.values()))
         execution = await self.sandbox.run(code.language, code.text, timeout=self.timeout, on_output=on_output)
         return execution, "not needed"
 
@@ -117,9 +124,12 @@ class AfterConsent:
             ConsentUnavailable: There is nobody to ask.
         """
         self.on_asking()
-        decision = await self.approver.decide(ApprovalRequest(code.tool, code.text, code.language))
-        if decision is None or not decision.granted:
-            reason = f" They said: {decision.reason}" if decision and decision.reason else ""
-            declined = f"The user declined to run this code; it did not run.{reason}"
-            return Execution("declined", error=declined), decision.by if decision else "nobody"
+        request = ApprovalRequest(code.tool, code.text, code.language)
+        decision = await self.approver.decide(request)
+        await asyncio.sleep(0)  # an interrupt during the question takes effect here, before any code runs
+        if decision is None or decision.digest != request.digest:
+            raise ConsentUnavailable("Nobody consented to this code", "Run the cell again")
+        if not decision.granted:
+            who = "The user" if decision.by == "user" else "The user's settings"
+            return Execution("declined", error=f"{who} declined to run this code; it did not run."), decision.by
         return await self.kernel.run(code.text, on_output), decision.by

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +12,7 @@ from jupyter_skills.agent.answer import CodeRun
 from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Emit
 from jupyter_skills.agent.executor import Code, Executor
 from jupyter_skills.agent.prompt import skill_content
+from jupyter_skills.approval.request import ApprovalRequest
 from jupyter_skills.errors import SkillNotFound
 from jupyter_skills.models.client import ToolCall
 from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Image, Language
@@ -20,6 +21,7 @@ from jupyter_skills.store.registry import LoadedSkill
 LOAD_SKILL, READ_FILE, RUN_PYTHON, RUN_SHELL = "load_skill", "read_skill_file", "run_python", "run_shell"
 _LANGUAGES: dict[str, tuple[Language, str]] = {RUN_PYTHON: ("python", "code"), RUN_SHELL: ("shell", "command")}
 _LONGEST_FILE = 64 * 1024
+_CUT_SHORT = Execution("error", error="Stopped before it could finish.")
 
 Keep = Callable[[GeneratedFile], GeneratedFile]
 
@@ -31,7 +33,8 @@ class Toolbox:
         skills: The skills in force.
         executor: Where code runs; None if the model may not run any.
         emit: Told of each call.
-        keep: Called with each file that code made; returns it, with ``saved_as`` set if it was saved.
+        keep: Called with each file that code made; returns it, with ``saved_as`` set if it was saved. An
+            ``OSError`` of it is noted, and the file stays in the answer.
     """
 
     def __init__(
@@ -109,23 +112,34 @@ class Toolbox:
         language, key = _LANGUAGES[tool]
         code = Code(tool, language, str(arguments[key]))
         self._emit(CallStarted(tool, "", self._executor.place, language, code.text))
-        execution, consent = await self._executor.run(
-            code, self._skills.values(), lambda text: self._emit(CallOutput(text))
-        )
-        execution = self._kept(execution)
-        digest = "sha256:" + hashlib.sha256(code.text.encode()).hexdigest()
-        self.code.append(
-            CodeRun(code.text, language, self._executor.place, consent, digest, execution.outcome, execution.seconds)
-        )
-        result = _report(tool, execution)
-        self._emit(CallFinished(execution.outcome == "ok", result, execution))
+        began = time.monotonic()
+        execution, consent = _CUT_SHORT, "none yet"
+        try:
+            execution, consent = await self._executor.run(
+                code, self._skills.values(), lambda text: self._emit(CallOutput(text))
+            )
+            execution = self._kept(execution)
+        finally:
+            digest = ApprovalRequest(tool, code.text, language).digest
+            seconds = execution.seconds or time.monotonic() - began
+            place = self._executor.place
+            self.code.append(CodeRun(code.text, language, place, consent, digest, execution.outcome, seconds))
+            result = _report(tool, execution)
+            self._emit(CallFinished(execution.outcome == "ok", result, execution))
         return result
 
     def _kept(self, execution: Execution) -> Execution:
-        kept = tuple(self._keep(file) for file in execution.files)
+        kept: list[GeneratedFile] = []
+        notes = list(execution.notes)
+        for file in execution.files:
+            try:
+                kept.append(self._keep(file))
+            except OSError as error:
+                kept.append(file)
+                notes.append(f"The file {file.path!r} could not be saved beside the notebook: {error.strerror}.")
         self.files.update((file.path, file) for file in kept)
         self.images += execution.images
-        return replace(execution, files=kept)
+        return replace(execution, files=tuple(kept), notes=tuple(notes))
 
 
 def _function(name: str, description: str, /, **properties: dict[str, Any]) -> dict[str, Any]:

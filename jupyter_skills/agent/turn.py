@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,14 +79,15 @@ class Turn:
         text = ""
         reply = None
         try:
-            async for piece in self.client.answer(request):
-                if isinstance(piece, TextDelta):
-                    if not text:
-                        self.emit(Waiting(""))
-                    text += piece.text
-                    self.emit(piece)
-                else:
-                    reply = piece
+            async with aclosing(self.client.answer(request)) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, TextDelta):
+                        if not text:
+                            self.emit(Waiting(""))
+                        text += piece.text
+                        self.emit(piece)
+                    else:
+                        reply = piece
         finally:
             self.emit(Waiting(""))
             if text:

@@ -35,13 +35,11 @@ class Decision:
         granted: Whether the code may run.
         by: Who decided: ``user``, ``-y`` or ``setting``.
         digest: The digest of the code it is about.
-        reason: A word for the model on why not; may be empty.
     """
 
     granted: bool
     by: str
     digest: str
-    reason: str = ""
 
 
 class Approver(Protocol):

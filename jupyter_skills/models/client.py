@@ -6,7 +6,7 @@ other provider.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -99,7 +99,7 @@ class ModelReply:
 class ModelClient(Protocol):
     """Answers requests. A turn calls ``answer`` once for each step and nothing else."""
 
-    def answer(self, request: ModelRequest) -> AsyncIterator[TextDelta | ModelReply]:
+    def answer(self, request: ModelRequest) -> AsyncGenerator[TextDelta | ModelReply, None]:
         """Yields the pieces of text as they come, then exactly one ``ModelReply``.
 
         Raises:

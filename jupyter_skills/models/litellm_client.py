@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -30,6 +30,9 @@ _KEPT_FIELDS = ("reasoning_content", "thinking_blocks", "provider_specific_field
 # Servers of one's own often check no key, but litellm sends nothing without one.
 _NO_KEY = "no-key"
 
+# What a request itself says; given twice it would be an error of Python's.
+_OURS = {"model", "messages", "tools", "stream", "stream_options", "timeout"}
+
 # litellm's own time limit ends in errors of many kinds; it only has to come after the one kept here.
 _LATER = 5.0
 
@@ -39,7 +42,7 @@ _JSON_MESSAGE = re.compile(r'"message": *("(?:[^"\\]|\\.)*")')
 class LitellmClient:
     """Reaches every provider that litellm does. Implements ``ModelClient``."""
 
-    async def answer(self, request: ModelRequest) -> AsyncIterator[TextDelta | ModelReply]:
+    async def answer(self, request: ModelRequest) -> AsyncGenerator[TextDelta | ModelReply, None]:
         """Yields the text as it comes, then the whole reply; see ``ModelClient``."""
         litellm = await _litellm()
         arguments = _with_key(litellm, request)
@@ -91,6 +94,11 @@ def _import() -> Any:
 
 def _with_key(litellm: Any, request: ModelRequest) -> dict[str, Any]:
     arguments = dict(request.arguments)
+    if taken := sorted(_OURS & arguments.keys()):
+        raise ModelRefused(
+            f"JupyterSkills.completion_kwargs may not set {', '.join(taken)}",
+            "Use the option or the setting of its own that there is for that",
+        )
     own_server = arguments.get("api_base") or arguments.get("base_url")
     if own_server and not arguments.get("api_key") and _missing_keys(litellm, request.model):
         arguments["api_key"] = _NO_KEY
@@ -206,7 +214,9 @@ def _translate(litellm: Any, request: ModelRequest, arguments: dict[str, Any], e
     if status == 429:
         return ModelBusy(f"The provider of '{model}' asks to wait: {said}", "Wait a little and run the cell again")
     if 400 <= status < 500:
-        return ModelRefused(f"The provider of '{model}' refused the request: {said}", "See what it says is wrong")
+        return ModelRefused(
+            f"The provider of '{model}' refused the request: {said}", "Correct what it names, then run the cell again"
+        )
     return ModelFailed(f"The provider of '{model}' failed: {said}", "Run the cell again, or try another model")
 
 
@@ -233,6 +243,9 @@ def _said(error: Exception) -> str:
     """What the provider said, without litellm's class names and the provider's JSON around it."""
     text = str(getattr(error, "message", "") or error)
     if quoted := _JSON_MESSAGE.search(text):
-        text = json.loads(quoted[1])
+        try:
+            text = json.loads(quoted[1], strict=False)
+        except ValueError:  # litellm may quote the body a second time, in Python's way
+            text = quoted[1][1:-1]
     text = next(iter(text.strip().splitlines()), "") or "no reason given"
     return re.sub(r"^(?:[\w.]*(?:Error|Exception)(?:: | - ))+", "", text)[:300]

@@ -49,7 +49,7 @@ def split_words(line: str) -> list[str]:
     try:
         return shlex.split(line)
     except ValueError:
-        raise UsageProblem("A quotation mark has no partner", "Put the other one") from None
+        raise UsageProblem("A quotation mark is not closed", "Close it") from None
 
 
 def ask_parser(prog: str = "%%ask") -> MagicParser:
@@ -68,7 +68,7 @@ def ask_parser(prog: str = "%%ask") -> MagicParser:
     add("-o", "--output", metavar="VAR", help="bind the Answer to this variable")
     add("--system", metavar="TEXT", help="more text for the system message")
     add("--max-steps", metavar="N", type=_positive(int), help="how many requests may be sent to the model")
-    add("--timeout", metavar="S", type=_positive(float), help="seconds to wait for the model, each time")
+    add("--timeout", metavar="S", type=_positive(float), help="seconds to wait for the model, for each request")
     add("--no-stream", action="store_true", help="show the answer when it is complete")
     add("--soft", action="store_true", help="report an error without failing the cell")
     return parser

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from jupyter_skills.errors import UsageProblem
 from jupyter_skills.sandbox.contract import GeneratedFile
 
 FOLDER = "ask_files"
@@ -21,30 +20,30 @@ def save(file: GeneratedFile) -> GeneratedFile:
         The file with ``saved_as`` set.
 
     Raises:
-        UsageProblem: The folder can't be written.
+        OSError: It can't be written there.
     """
     if file.saved_as:
         return file
     wanted = Path(FOLDER, *file.path.split("/"))
-    try:
-        wanted.parent.mkdir(parents=True, exist_ok=True)
-        number, target = 1, wanted
-        while not _write_new(target, file.data):
-            if not target.is_symlink() and target.is_file() and target.read_bytes() == file.data:
-                break
-            number += 1
-            target = wanted.with_stem(f"{wanted.stem}-{number}")
-    except OSError as error:
-        raise UsageProblem(
-            f"'{wanted}' can't be written: {error.strerror}", "Make room, or start the notebook in a writable folder"
-        ) from None
+    wanted.parent.mkdir(parents=True, exist_ok=True)
+    number, target = 1, wanted
+    while not _write_new(target, file.data):
+        if not target.is_symlink() and target.is_file() and target.read_bytes() == file.data:
+            break
+        number += 1
+        target = wanted.with_stem(f"{wanted.stem}-{number}")
     return replace(file, saved_as=target.as_posix())
 
 
 def _write_new(path: Path, content: bytes) -> bool:
     try:
-        with path.open("xb") as file:
-            file.write(content)
+        file = path.open("xb")
     except FileExistsError:
         return False
+    try:
+        with file:
+            file.write(content)
+    except OSError:
+        path.unlink()  # half a file would look like a whole one
+        raise
     return True

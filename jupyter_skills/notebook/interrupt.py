@@ -23,23 +23,24 @@ def interruptible() -> Iterator[None]:
     """Around code that awaits: an interrupt cancels it at once and comes out as ``AskInterrupted``."""
     task = asyncio.current_task()
     loop = asyncio.get_running_loop()
-    stopped = False
+    pending: list[asyncio.Handle] = []
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal stopped
-        stopped = True
         if task is not None:
-            loop.call_soon_threadsafe(task.cancel)
+            pending.append(loop.call_soon_threadsafe(task.cancel))
 
     try:
         with _handling_interrupt(stop):
             yield
     except (asyncio.CancelledError, KeyboardInterrupt) as error:
-        if isinstance(error, asyncio.CancelledError) and not stopped:
+        if isinstance(error, asyncio.CancelledError) and not pending:
             raise
         if task is not None:
             task.uncancel()
-        raise AskInterrupted("Stopped", "The conversation and the sandbox stay usable") from None
+        raise AskInterrupted("The cell was interrupted", "The conversation and the sandbox stay usable") from None
+    finally:
+        for handle in pending:
+            handle.cancel()  # an interrupt in the last moment must not strike what comes after
 
 
 @contextmanager

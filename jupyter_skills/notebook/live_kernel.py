@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ from IPython.utils.capture import RichOutput, capture_output
 
 from jupyter_skills.notebook.interrupt import blocking
 from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Image, OnOutput
-from jupyter_skills.sandbox.output import IMAGE_TYPES, bounded, checked_image, compact_error, guessed_type
+from jupyter_skills.sandbox.output import IMAGE_TYPES, bounded, compact_error, decoded_image, generated_file
 from jupyter_skills.sandbox.settings import DockerSandbox
 
 _MOST_FILES = 2000
+_NOTEBOOK = ".ipynb"  # the frontend saves it as it likes
 
 
 class ShellKernel:
@@ -36,7 +37,8 @@ class ShellKernel:
     async def run(self, code: str, on_output: OnOutput) -> Execution:
         """Runs code as a cell would, but leaves ``In`` and ``Out`` alone."""
         began = time.monotonic()
-        before = _files()
+        folder = Path.cwd()
+        before = _files(folder)
         with capture_output() as captured, _quiet_errors(self._shell), blocking():
             result = await self._shell.run_cell_async(
                 code, store_history=False, transformed_cell=self._shell.transform_cell(code)
@@ -57,7 +59,7 @@ class ShellKernel:
             bounded(text, self._limits.output_limit),
             self._explain(error) if error is not None else "",
             tuple(images),
-            _changed_since(before, self._limits.file_limit),
+            _changed_since(folder, before, self._limits.file_limit),
             seconds=time.monotonic() - began,
         )
 
@@ -69,11 +71,15 @@ class ShellKernel:
 @contextmanager
 def _quiet_errors(shell: InteractiveShell) -> Iterator[None]:
     """Keeps IPython from showing a traceback beside the card that has it; without it the cell would look failed."""
-    shell._showtraceback = lambda *_: None  # type: ignore[method-assign]  # the place for a side channel, it says
+    before = vars(shell).get("_showtraceback")
+    shell._showtraceback = lambda *_: None  # type: ignore[method-assign]  # IPython's own place for a side channel
     try:
         yield
     finally:
-        del shell._showtraceback  # the class's own method is back
+        if before is None:
+            del shell._showtraceback  # the class's own method is back
+        else:
+            shell._showtraceback = before  # type: ignore[method-assign]  # that of another extension
 
 
 def _shown(output: RichOutput) -> tuple[Image | None, str]:
@@ -82,7 +88,7 @@ def _shown(output: RichOutput) -> tuple[Image | None, str]:
     for kind in IMAGE_TYPES.values():
         content = data.get(kind)
         if content is not None:
-            image = checked_image(base64.b64decode(content) if isinstance(content, str) else content)
+            image = decoded_image(content)
             if image is not None:
                 return image, ""
     if set(data) - {"text/plain"}:
@@ -90,25 +96,26 @@ def _shown(output: RichOutput) -> tuple[Image | None, str]:
     return None, f"{data['text/plain']}\n" if "text/plain" in data else ""
 
 
-def _files() -> dict[str, tuple[int, int]]:
-    """The files in the working folder, not in those below it, with size and time of change."""
+def _files(folder: Path) -> dict[str, tuple[int, int]]:
+    """The files in a folder, not in those below it, with size and time of change."""
     found: dict[str, tuple[int, int]] = {}
-    with os.scandir() as entries:
-        for entry in entries:
-            if len(found) >= _MOST_FILES:
-                break
-            if entry.is_file(follow_symlinks=False):
-                facts = entry.stat(follow_symlinks=False)
-                found[entry.name] = facts.st_size, facts.st_mtime_ns
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in islice(entries, _MOST_FILES):
+            with suppress(OSError):
+                if entry.is_file(follow_symlinks=False) and not entry.name.endswith(_NOTEBOOK):
+                    facts = entry.stat(follow_symlinks=False)
+                    found[entry.name] = facts.st_size, facts.st_mtime_ns
     return found
 
 
-def _changed_since(before: dict[str, tuple[int, int]], limit: int) -> tuple[GeneratedFile, ...]:
+def _changed_since(folder: Path, before: dict[str, tuple[int, int]], limit: int) -> tuple[GeneratedFile, ...]:
+    """The files of the folder that are new or changed, as many as there is room for."""
     changed = []
-    for name, facts in sorted(_files().items()):
+    for name, facts in sorted(_files(folder).items()):
         if before.get(name) != facts and facts[0] <= limit:
-            content = Path(name).read_bytes()
-            image = checked_image(content)
-            # It lies where the user works already: that is where it is saved.
-            changed.append(GeneratedFile(name, content, image.mime_type if image else guessed_type(name), image, name))
+            with suppress(OSError):
+                content = (folder / name).read_bytes()
+                limit -= len(content)
+                # It lies where the user works already: that is where it is saved.
+                changed.append(generated_file(name, content, name))
     return tuple(changed)

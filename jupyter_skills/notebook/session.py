@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
+import threading
 import time
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from jupyter_skills.errors import SkillsError, UsageProblem
+from jupyter_skills.errors import AskInterrupted, SkillsError, UsageProblem
 from jupyter_skills.notebook.arguments import ask_parser, parse_ask
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.settings import JupyterSkills
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from jupyter_skills.agent.executor import Executor
     from jupyter_skills.notebook.render import Renderer
     from jupyter_skills.sandbox.kernel import IsolatedKernel
+
+_STOPPED_WITHIN = 5.0
 
 
 class Session:
@@ -109,10 +114,7 @@ class Session:
 
         if options.output and not options.output.isidentifier():
             raise UsageProblem(f"'{options.output}' can't be the name of a variable", "Give another with -o")
-        if options.new:
-            self.reset()
-        if self._conversation is None:
-            self._conversation = Conversation()
+        conversation = Conversation() if options.new or self._conversation is None else self._conversation
         renderer = self._renderer = renderer_for(self.shell)
         began = time.monotonic()
         try:
@@ -125,7 +127,7 @@ class Session:
                 max_steps=options.max_steps,
                 timeout=options.timeout,
                 stream=not options.no_stream,
-                conversation=self._conversation,
+                conversation=conversation,
                 executor=self._executor(options),
                 emit=renderer.show,
                 keep=files.save,
@@ -134,6 +136,8 @@ class Session:
         finally:
             renderer.settle()
             self._renderer = None
+            if len(conversation):  # a prompt that got no answer leaves the old conversation in place
+                self._conversation = conversation
         renderer.finish(answer, time.monotonic() - began)
         return answer
 
@@ -142,9 +146,8 @@ class Session:
 
         if names is None:
             return list(self.registry)
-        return [
-            self.registry.get(name) if name in self.registry else self.registry.load(resolve(name)) for name in names
-        ]
+        found = [name if name in self.registry else resolve(name) for name in names]  # all or none
+        return [self.registry.get(skill) if isinstance(skill, str) else self.registry.load(skill) for skill in found]
 
     def _executor(self, options: argparse.Namespace) -> Executor | None:
         from jupyter_skills.agent.executor import AfterConsent, Isolated
@@ -154,6 +157,10 @@ class Session:
             return None
         if place == "docker":
             return Isolated(self.sandbox, self.limits.timeout)
+        if threading.current_thread() is not threading.main_thread():
+            raise UsageProblem(
+                "Code can't run in this kernel from within other code", "Put %%ask at the very start of a cell"
+            )
         from jupyter_skills.approval.policy import Always, approver_for
         from jupyter_skills.notebook.consent import TypedConsent
         from jupyter_skills.notebook.live_kernel import ShellKernel
@@ -172,11 +179,33 @@ class Session:
             self._renderer.show(Waiting(reason))
 
 
-def run_now(coroutine_function: Any, *arguments: Any) -> Any:
-    """Runs an async method from where nothing can be awaited: the one sync bridge."""
+def run_now(coroutine_function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
+    """Runs an async method from where nothing can be awaited: the one sync bridge.
+
+    Raises:
+        AskInterrupted: The user stopped it; nothing of it goes on.
+    """
     from jupyter_core.utils import run_sync
 
-    return run_sync(coroutine_function)(*arguments)
+    running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
+    over = threading.Event()
+
+    async def watched() -> Any:
+        task = asyncio.current_task()
+        assert task is not None
+        running.append((asyncio.get_running_loop(), task))
+        try:
+            return await coroutine_function(*arguments)
+        finally:
+            over.set()
+
+    try:
+        return run_sync(watched)()
+    except KeyboardInterrupt:
+        for loop, task in running:
+            loop.call_soon_threadsafe(task.cancel)
+            over.wait(_STOPPED_WITHIN)
+        raise AskInterrupted("The cell was interrupted", "The conversation and the sandbox stay usable") from None
 
 
 def close(session: Session) -> None:

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 
 from IPython.display import Markdown, display
 
+from jupyter_skills.agent.markdown import harmless
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.notebook.arguments import MagicParser, split_words
 from jupyter_skills.notebook.session import Session, run_now
@@ -26,11 +27,13 @@ def load(session: Session, options: argparse.Namespace) -> None:
 
 def unload(session: Session, options: argparse.Namespace) -> None:
     """Take skills out of force."""
+    if options.all and options.name:
+        raise UsageProblem("%skill unload: both names and --all", "Give one of the two")
     if options.all:
         session.registry.clear()
     elif not options.name:
-        raise UsageProblem("%skill unload: which one", "Give a name, or --all")
-    for name in [session.registry.get(name).skill.name for name in options.name]:
+        raise UsageProblem("%skill unload: no skill is named", "Name one, or say --all")
+    for name in dict.fromkeys(session.registry.get(name).skill.name for name in options.name):  # all or none
         session.registry.unload(name)
 
 
@@ -71,18 +74,19 @@ def show(session: Session, options: argparse.Namespace) -> None:
     """Show a skill's instructions and files."""
     loaded = options.name in session.registry
     skill: Skill = session.registry.get(options.name).skill if loaded else resolve(options.name)
-    display(Markdown(skill.body))
+    display(Markdown(harmless(skill.body)))  # reading a stranger's skill must run nothing
     _say(f"Skill  {skill.name}: {skill.description}\nFolder {skill.folder}\nDigest {skill.digest}")
     _say("Files  " + "\n       ".join(skill.files()))
 
 
 def sandbox(session: Session, options: argparse.Namespace) -> None:
     """Start, stop or restart this notebook's isolated kernel, or say whether it runs."""
-    if options.deed in ("stop", "restart"):
+    if options.action in ("stop", "restart"):
         run_now(session.stop_sandbox)
-    if options.deed in ("start", "restart"):
+    if options.action in ("start", "restart"):
         run_now(session.sandbox.start)
-    _say(f"The isolated kernel {'runs' if session.sandbox_running else 'does not run'} (image {session.limits.image}).")
+    state = "is running" if session.sandbox_running else "is not running"
+    _say(f"The isolated kernel {state} (image {session.limits.image}).")
 
 
 def reset(session: Session, _: argparse.Namespace) -> None:
@@ -145,7 +149,7 @@ VERBS = {
         sandbox,
         [
             _argument(
-                "deed", nargs="?", default="status", choices=["status", "start", "stop", "restart"], help="what to do"
+                "action", nargs="?", default="status", choices=["status", "start", "stop", "restart"], help="what to do"
             )
         ],
     ),

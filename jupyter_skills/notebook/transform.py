@@ -18,7 +18,7 @@ def await_ask(lines: list[str]) -> list[str]:
     if not lines:
         return lines
     first = lines[0].rstrip("\n")
-    if (match := _CELL.match(first)) and not first.endswith("?"):
+    if match := _CELL.match(first):
         return [_call("ask_cell", first[match.end() :], "".join(lines[1:]))]
     alone = not any(line.strip() for line in lines[1:])
     if alone and (match := _LINE.match(first)):

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import socket
+import ssl
 import struct
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,7 +80,7 @@ class AttachedStream:
         """What came since on the container's output and error output; None at the end."""
         try:
             piece = self._socket.recv(1 << 18)
-        except (BlockingIOError, InterruptedError):
+        except (BlockingIOError, InterruptedError, ssl.SSLWantReadError):
             return b"", b""
         except OSError:
             return None
@@ -107,7 +108,7 @@ class AttachedStream:
         """
         try:
             return self._socket.send(content)
-        except (BlockingIOError, InterruptedError):
+        except (BlockingIOError, InterruptedError, ssl.SSLWantWriteError):
             return 0
 
     def close(self) -> None:
@@ -215,7 +216,7 @@ class Engine:
         with _translated(), contextlib.suppress(NotFound):
             self._client.api.remove_container(container, force=True, v=True)
 
-    def running(self, labels: Mapping[str, str]) -> list[str]:
+    def containers(self, labels: Mapping[str, str]) -> list[str]:
         """The ids of our containers that have all these labels, whatever their state."""
         wanted = [LABEL, *(f"{key}={value}" for key, value in labels.items())]
         with _translated():
@@ -294,7 +295,9 @@ def _translated(image: str = "") -> Iterator[None]:
             "Build it with 'jupyter skills sandbox build' in a terminal",
         ) from None
     except APIError as error:
-        raise SandboxFailed(f"The Docker engine refused: {_explanation(error)}", "See its log") from error
+        raise SandboxFailed(
+            f"The Docker engine refused: {_explanation(error)}", "See the engine's log (journalctl -u docker)"
+        ) from error
     except (DockerException, requests.RequestException, OSError) as error:
         raise EngineMissing(
             f"No Docker engine answers ({_root(error)})",

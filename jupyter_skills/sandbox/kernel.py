@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import os
 import shutil
 import tempfile
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,16 +21,10 @@ from jupyter_client.manager import AsyncKernelManager
 from traitlets.config import Config
 
 from jupyter_skills.errors import SandboxFailed, SandboxProblem
-from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Image, Language, OnOutput, Outcome, StagedSkill
+from jupyter_skills.sandbox.contract import Execution, Language, OnOutput, Outcome, StagedSkill
+from jupyter_skills.sandbox.files import WorkFolder
+from jupyter_skills.sandbox.heard import Heard
 from jupyter_skills.sandbox.link import Link
-from jupyter_skills.sandbox.output import (
-    bounded,
-    checked_image,
-    clean_text,
-    compact_error,
-    from_mime_bundle,
-    guessed_type,
-)
 from jupyter_skills.sandbox.provisioner import DockerProvisioner
 from jupyter_skills.sandbox.settings import DockerSandbox
 
@@ -36,10 +33,13 @@ _KERNEL_SPECS = Path(__file__).parent / "kernels"
 _READY_WITHIN = 30.0
 _INTERRUPT_GRACE = 2.0
 _IDLE_GRACE = 1.0
-_MOST_FILES = 1000
-_MOST_IMAGES = 50
-# Inside a private folder; the names of ZeroMQ sockets must stay short.
-_SOCKET_FOLDER = "jupyter-skills-"
+# Names of ZeroMQ sockets must stay short: a longer folder for temporary files is not used.
+_LONGEST_FOLDER = 60
+
+# jupyter_client logs each error with its traceback before it raises it; the one line that follows is enough.
+_LOG = logging.getLogger("jupyter_skills.kernel_manager")
+_LOG.addHandler(logging.NullHandler())
+_LOG.propagate = False
 
 
 class IsolatedKernel:
@@ -55,10 +55,11 @@ class IsolatedKernel:
         self._on_status = on_status
         self._manager: AsyncKernelManager | None = None
         self._folder = ""
-        # A client's sockets belong to the event loop that made them; a notebook has one, or two (see sync_bridge).
+        # A client's sockets belong to the event loop that made them; a notebook has one, and another for calls
+        # from code, where nothing can be awaited.
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncKernelClient] = WeakKeyDictionary()
         self._staged: dict[str, str] = {}
-        self._seen: dict[str, tuple[int, int]] = {}
+        self._work = WorkFolder()
 
     @property
     def running(self) -> bool:
@@ -71,7 +72,8 @@ class IsolatedKernel:
             return
         await self.stop()
         self._on_status("Starting the isolated kernel")
-        self._folder = tempfile.mkdtemp(prefix=_SOCKET_FOLDER)
+        self._folder = _socket_folder()
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         manager = AsyncKernelManager(
             kernel_name=KERNEL_NAME,
             kernel_spec_manager=KernelSpecManager(kernel_dirs=[str(_KERNEL_SPECS)], ensure_native_kernel=False),
@@ -79,6 +81,7 @@ class IsolatedKernel:
             ip=f"{self._folder}/k",
             connection_file=f"{self._folder}/kernel.json",
             config=Config({"DockerSandbox": self._settings.trait_values(config=True)}),
+            log=_LOG,
         )
         try:
             await manager.start_kernel()
@@ -97,7 +100,7 @@ class IsolatedKernel:
             client.stop_channels()
         self._clients.clear()
         self._staged.clear()
-        self._seen.clear()
+        self._work = WorkFolder()
         manager, self._manager = self._manager, None
         if manager is not None:
             await manager.shutdown_kernel(now=True)
@@ -117,7 +120,7 @@ class IsolatedKernel:
         """See ``Sandbox``."""
         await self.start()
         began = time.monotonic()
-        heard = _Heard(self._settings.output_limit, on_output)
+        heard = Heard(self._settings.output_limit, on_output)
         try:
             if language == "python":
                 outcome = await self._run_python(code, timeout, heard)
@@ -128,18 +131,16 @@ class IsolatedKernel:
             await asyncio.shield(self._calm(language))
             raise
         state_lost = not self.running
-        files: tuple[GeneratedFile, ...] = ()
-        if not state_lost:
-            files = await self._new_files(heard)
+        files, notes = ((), []) if state_lost else await self._work.fresh(self._link, self._settings.file_limit)
         return Execution(
             outcome,
-            bounded(heard.text, self._settings.output_limit),
-            bounded(heard.error, self._settings.output_limit),
+            heard.text,
+            heard.error,
             tuple(heard.images),
             files,
             state_lost,
             time.monotonic() - began,
-            tuple(heard.notes),
+            (*heard.notes, *notes),
         )
 
     @property
@@ -197,7 +198,7 @@ class IsolatedKernel:
         finally:
             heard_iopub.cancel()
 
-    async def _run_python(self, code: str, timeout: float, heard: _Heard) -> Outcome:
+    async def _run_python(self, code: str, timeout: float, heard: Heard) -> Outcome:
         client = await self._client()
         while await client.iopub_channel.msg_ready():  # what an earlier, stopped call still had to say
             await client.get_iopub_msg()
@@ -219,7 +220,7 @@ class IsolatedKernel:
             if not heeded:
                 await self.stop()
                 heard.error = (
-                    f"Stopped after {timeout:g} s, the limit for one call; it did not heed an interrupt, so the kernel "
+                    f"Stopped after {timeout:g} s, the limit for one call; it ignored the interrupt, so the kernel "
                     "was ended. Variables and files are gone; the next call starts afresh."
                 )
             return "timeout"
@@ -227,7 +228,7 @@ class IsolatedKernel:
             work.cancel()
 
     @staticmethod
-    async def _listen(client: AsyncKernelClient, request: str, heard: _Heard) -> Outcome:
+    async def _listen(client: AsyncKernelClient, request: str, heard: Heard) -> Outcome:
         """Follows one execution to its end: the reply on shell, and ``idle`` on iopub."""
 
         async def until_idle() -> None:
@@ -252,7 +253,7 @@ class IsolatedKernel:
             idle.cancel()
         return "ok" if reply["content"].get("status") == "ok" else "error"
 
-    async def _run_shell(self, command: str, timeout: float, heard: _Heard) -> Outcome:
+    async def _run_shell(self, command: str, timeout: float, heard: Heard) -> Outcome:
         loop = asyncio.get_running_loop()
 
         def on_data(piece: bytes) -> None:
@@ -279,11 +280,11 @@ class IsolatedKernel:
         if not in_time:
             heard.error = f"Stopped after {timeout:g} s, the limit for one call."
             return "timeout"
-        if result["dropped"]:
-            heard.notes.append(f"{result['dropped']:,} bytes of output were left out.")
-        if result["status"] == 0:
+        if dropped := int(result.get("dropped", 0)):
+            heard.notes.append(f"{dropped:,} bytes of output were left out.")
+        if result.get("status") == 0:
             return "ok"
-        heard.error = f"exit status {result['status']}"
+        heard.error = f"exit status {int(result.get('status', -1))}"
         return "error"
 
     async def _calm(self, language: Language) -> None:
@@ -304,68 +305,6 @@ class IsolatedKernel:
         except (TimeoutError, SandboxProblem, RuntimeError):
             await self.stop()
 
-    async def _new_files(self, heard: _Heard) -> tuple[GeneratedFile, ...]:
-        """What lies in the working folder that did not lie there, or not so, after the last call."""
-        listing = await self._ask("list", limit=_MOST_FILES)
-        if not listing["complete"]:
-            heard.notes.append(f"There are more than {_MOST_FILES:,} files; the rest was not looked at.")
-        now = {str(path): (int(size), int(changed)) for path, size, changed in listing["files"]}
-        fresh = [path for path, facts in sorted(now.items()) if self._seen.get(path) != facts]
-        self._seen = now
-        found: list[GeneratedFile] = []
-        left = self._settings.file_limit
-        for path in fresh:
-            size = now[path][0]
-            if not _plain(path) or size > left:
-                heard.notes.append(f"The file {clean_text(path)!r} ({size:,} bytes) was left in the sandbox.")
-                continue
-            pieces: list[bytes] = []
-            try:
-                await self._ask("get", path=path, limit=left, on_data=pieces.append)
-            except SandboxFailed as error:
-                heard.notes.append(f"The file {path!r} could not be taken out: {error.message}.")
-                continue
-            content = b"".join(pieces)[:left]
-            left -= len(content)
-            image = checked_image(content)
-            found.append(GeneratedFile(path, content, image.mime_type if image else guessed_type(path), image))
-        return tuple(found)
-
-
-class _Heard:
-    """What came out of one call so far."""
-
-    def __init__(self, limit: int, on_output: OnOutput) -> None:
-        self._limit = limit
-        self._on_output = on_output
-        self._shown = 0
-        self.text = ""
-        self.error = ""
-        self.images: list[Image] = []
-        self.notes: list[str] = []
-
-    def print(self, raw: str) -> None:
-        text = clean_text(raw)
-        if len(self.text) < 4 * self._limit:  # the rest is cut anyhow; only its end would be seen
-            self.text += text
-        else:
-            self.text = self.text[: self._limit] + self.text[-self._limit :] + text
-        if self._shown < self._limit:
-            self._on_output(text[: self._limit - self._shown])
-            self._shown += len(text)
-
-    def message(self, kind: str, content: dict[str, Any]) -> None:
-        if kind == "stream":
-            self.print(str(content.get("text", "")))
-        elif kind in ("display_data", "execute_result"):
-            image, text = from_mime_bundle(content.get("data") or {})
-            if image is not None and len(self.images) < _MOST_IMAGES:
-                self.images.append(image)
-            elif text:
-                self.print(text + "\n")
-        elif kind == "error":
-            self.error = compact_error(content.get("ename", ""), content.get("evalue", ""), content.get("traceback"))
-
 
 def _wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
     with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile, and nobody waits
@@ -385,6 +324,22 @@ async def _done_before_gone(work: asyncio.Future[Any], link: Link, timeout: floa
     return work.done()
 
 
-def _plain(path: str) -> bool:
-    parts = path.split("/")
-    return path.isprintable() and "\\" not in path and not path.startswith("/") and ".." not in parts
+def _socket_folder() -> str:
+    """A private folder for the sockets of one kernel; those of owners that are gone are cleared away."""
+    base = tempfile.gettempdir() if len(tempfile.gettempdir()) <= _LONGEST_FOLDER else "/tmp"  # noqa: S108 -- see above
+    prefix = "jupyter-skills-"
+    for folder in Path(base).glob(f"{prefix}*"):
+        owner = folder.name.removeprefix(prefix).partition("-")[0]
+        if owner.isdigit() and not _alive(int(owner)):
+            shutil.rmtree(folder, ignore_errors=True)
+    return tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=base)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

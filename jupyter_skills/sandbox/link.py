@@ -162,8 +162,8 @@ class Link:
         try:
             while not self._closing and self._turn():
                 pass
-        except (OSError, ValueError) as error:  # the stream broke, or what came over it makes no sense
-            self._stderr = str(error).encode()
+        except Exception as error:  # noqa: BLE001 -- code inside can write to this stream: anything may come over it
+            self._stderr = f"the stream to it broke: {error}".encode()
         finally:
             self._close()
 
@@ -217,10 +217,10 @@ class Link:
 
     def _answered(self, answer: Answer) -> None:
         if answer["op"] == "exited":
-            self.exit_status = answer["status"]
+            self.exit_status = int(answer["status"])
             return
         with self._lock:
-            future, _ = self._requests.pop(answer["id"], (None, None))
+            future, _ = self._requests.pop(int(answer["id"]), (None, None))
         if future is None or not future.set_running_or_notify_cancel():
             return
         if answer["op"] == "done":

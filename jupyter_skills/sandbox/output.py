@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from jupyter_skills.sandbox.contract import Image
+from jupyter_skills.sandbox.contract import GeneratedFile, Image
 
 IMAGE_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 _LARGEST_SIDE = 8192
@@ -59,6 +59,22 @@ def checked_image(data: bytes) -> Image | None:
     return Image(data, kind, width, height)
 
 
+def decoded_image(content: object) -> Image | None:
+    """The picture in a MIME bundle's entry, which holds bytes or their base64; None if there is none."""
+    if isinstance(content, str):
+        try:
+            content = base64.b64decode(content)
+        except (binascii.Error, ValueError):
+            return None
+    return checked_image(content) if isinstance(content, bytes) else None
+
+
+def generated_file(path: str, content: bytes, saved_as: str = "") -> GeneratedFile:
+    """A file that code made, with its type found out."""
+    image = checked_image(content)
+    return GeneratedFile(path, content, image.mime_type if image else guessed_type(path), image, saved_as)
+
+
 def guessed_type(path: str) -> str:
     """The MIME type that a file's name suggests."""
     return mimetypes.guess_type(path)[0] or "application/octet-stream"
@@ -71,14 +87,9 @@ def from_mime_bundle(bundle: Mapping[str, Any]) -> tuple[Image | None, str]:
         A picture, if the bundle has one; and its plain text.
     """
     for kind in IMAGE_TYPES.values():
-        encoded = bundle.get(kind)
-        if isinstance(encoded, str):
-            try:
-                image = checked_image(base64.b64decode(encoded))
-            except (binascii.Error, ValueError):
-                continue
-            if image is not None and image.mime_type == kind:
-                return image, ""
+        image = decoded_image(bundle.get(kind))
+        if image is not None and image.mime_type == kind:
+            return image, ""
     plain = bundle.get("text/plain", "")
     return None, clean_text(plain) if isinstance(plain, str) else ""
 

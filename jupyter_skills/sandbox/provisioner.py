@@ -14,6 +14,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import zmq
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 from traitlets import Unicode
@@ -72,8 +73,10 @@ class DockerProvisioner(KernelProvisionerBase):
         """Called by the kernel manager when the kernel did not end by itself."""
         if self.link is not None:
             assert self._engine is not None
-            await asyncio.to_thread(self._engine.kill, self._container)
-            self.link.close()
+            try:
+                await asyncio.to_thread(self._engine.kill, self._container)
+            finally:
+                self.link.close()  # which ends the container too, if the engine can't be asked to
 
     async def terminate(self, restart: bool = False) -> None:
         """Called by the kernel manager before ``kill``; a kernel that ignored a request ignores this too."""
@@ -126,7 +129,7 @@ class DockerProvisioner(KernelProvisionerBase):
         try:
             stream = self._engine.attach(container)
             try:
-                bridge = ZmqBridge(self.connection_info)
+                bridge = _bridge(self.connection_info)
                 try:
                     self._engine.start(container)
                 except BaseException:
@@ -148,3 +151,10 @@ class DockerProvisioner(KernelProvisionerBase):
                 "signature_scheme": self.connection_info["signature_scheme"],
             }
         )
+
+
+def _bridge(connection: KernelConnectionInfo) -> ZmqBridge:
+    try:
+        return ZmqBridge(connection)
+    except zmq.ZMQError as error:
+        raise SandboxFailed(f"The isolated kernel's sockets can't be made: {error}", "Run the cell again") from None

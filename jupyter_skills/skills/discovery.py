@@ -70,7 +70,7 @@ def resolve(reference: str, start: Path | None = None) -> Skill:
         InvalidSkill: There is something, but it is no usable skill.
     """
     looks_like_path = any(mark in reference for mark in ("/", os.sep)) or reference.startswith(("~", "."))
-    if looks_like_path or (Path(reference) / MANIFEST).is_file():
+    if looks_like_path or reference == MANIFEST or _is_skill_folder(Path(reference)):
         return Skill.from_path(reference)
     available = discover(start)
     for entry in available:
@@ -78,7 +78,7 @@ def resolve(reference: str, start: Path | None = None) -> Skill:
             return entry.skill
     broken = next((entry for entry in available if entry.name == reference), None)
     if broken is not None:
-        raise SkillNotFound(f"The skill '{reference}' can't be loaded: {broken.problem}")
+        raise SkillNotFound(f"The skill '{reference}' can't be loaded: {broken.problem}", "Mend it, or load another")
     names = [entry.name for entry in available if entry.skill is not None]
     close = get_close_matches(reference, names, n=1)
     hint = f"Did you mean '{close[0]}'" if close else "See '%skill list --available', or give the path of its folder"
@@ -95,7 +95,10 @@ def _roots(start: Path) -> Iterator[tuple[str, Path]]:
     for entry in filter(None, os.environ.get("JUPYTER_SKILLS_PATH", "").split(os.pathsep)):
         yield "path", Path(entry).expanduser()
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
-        spec = find_spec(point.value)
+        try:
+            spec = find_spec(point.value)
+        except ImportError:  # the package above it is broken or gone; that is no reason to hide other skills
+            continue
         for location in (spec.submodule_search_locations or ()) if spec else ():
             yield (point.dist.name if point.dist else point.name), Path(location)
 
@@ -109,6 +112,13 @@ def _up_to_project_root(start: Path) -> list[Path]:
 
 def _skill_folders(root: Path) -> list[Path]:
     try:
-        return sorted(folder for folder in root.iterdir() if (folder / MANIFEST).is_file())
+        return sorted(folder for folder in root.iterdir() if _is_skill_folder(folder))
     except OSError:
         return []
+
+
+def _is_skill_folder(folder: Path) -> bool:
+    try:
+        return any((folder / name).is_file() for name in (MANIFEST, MANIFEST.lower()))
+    except OSError:
+        return False

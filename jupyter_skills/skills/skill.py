@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import tarfile
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -17,6 +18,8 @@ MANIFEST = "SKILL.md"
 
 # Neither belongs to what the author wrote, and both change without the skill changing.
 _SKIPPED_FOLDERS = {"__pycache__", ".git", "node_modules", ".ipynb_checkpoints"}
+# More than the specification allows, for many skills in use have such names, but nothing that leaves a folder.
+_NAME = re.compile(r"(?!\.)[\w.-]{1,100}")
 _PLACEHOLDERS = ("{baseDir}", "${CLAUDE_SKILL_DIR}", "${CLAUDE_PLUGIN_ROOT}")
 
 
@@ -49,18 +52,8 @@ class Skill:
             SkillNotFound: There is no such folder, or no SKILL.md in it.
             InvalidSkill: The SKILL.md is unreadable, or names no usable name and description.
         """
-        folder = Path(path).expanduser()
-        if folder.name.lower() == MANIFEST.lower() and not folder.is_dir():
-            folder = folder.parent
-        if not folder.exists():
-            raise SkillNotFound(f"There is no folder '{path}'", "Check the path, or see '%skill list --available'")
-        try:
-            manifest = next(
-                (entry for entry in sorted(folder.iterdir()) if entry.name.lower() == MANIFEST.lower()), None
-            )
-        except OSError as error:
-            raise SkillNotFound(f"'{path}' can't be read: {error.strerror}", "Give a skill's folder") from None
-        if manifest is None or not manifest.is_file():
+        folder, manifest = _located(path)
+        if manifest is None:
             raise SkillNotFound(f"There is no SKILL.md in '{path}'", "A skill is a folder with a SKILL.md in it")
         try:
             text = manifest.read_text(encoding="utf-8")
@@ -71,7 +64,7 @@ class Skill:
         try:
             fields, body = frontmatter.split(text)
             return cls(
-                name=_text_field(fields, "name"),
+                name=_safe_name(_text_field(fields, "name")),
                 description=_text_field(fields, "description"),
                 body=body,
                 folder=folder.resolve(),
@@ -99,11 +92,12 @@ class Skill:
 
         Raises:
             SkillNotFound: The skill has no such file, or the path leads outside of it.
+            InvalidSkill: The file can't be read.
         """
         plain = PurePosixPath(os.path.normpath(path)).as_posix()
         if plain not in self.files():
             raise SkillNotFound(f"The skill '{self.name}' has no file '{path}'", "Use a path that the skill lists")
-        return (self.folder / plain).read_bytes()
+        return self._bytes(plain)
 
     def instructions(self, folder: str) -> str:
         """The body with the placeholders for the skill's own folder filled in.
@@ -117,22 +111,59 @@ class Skill:
         return text
 
     def to_tar(self) -> bytes:
-        """All its files as an uncompressed tar: the same bytes for the same files, whatever their dates and owners."""
+        """All its files as an uncompressed tar: the same bytes for the same files, whatever their dates and owners.
+
+        Raises:
+            InvalidSkill: A file can't be read.
+        """
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
             for path in self.files():
-                source = self.folder / path
-                content = source.read_bytes()
+                content = self._bytes(path)
                 member = tarfile.TarInfo(path)
                 member.size = len(content)
-                member.mode = 0o755 if os.access(source, os.X_OK) else 0o644
+                member.mode = 0o755 if os.access(self.folder / path, os.X_OK) else 0o644
                 archive.addfile(member, io.BytesIO(content))
         return buffer.getvalue()
+
+    def _bytes(self, path: str) -> bytes:
+        try:
+            return (self.folder / path).read_bytes()
+        except OSError as error:
+            raise InvalidSkill(
+                f"The file '{path}' of the skill '{self.name}' can't be read: {error.strerror}",
+                "Check its permissions, or unload the skill",
+            ) from None
 
     @property
     def digest(self) -> str:
         """``sha256:…`` over all its files as they are now: their paths, executable bits and bytes."""
         return "sha256:" + hashlib.sha256(self.to_tar()).hexdigest()
+
+
+def _located(path: str | Path) -> tuple[Path, Path | None]:
+    """The folder that a path means, and the manifest in it, whichever way its name is written."""
+    try:
+        folder = Path(path).expanduser()
+        if folder.name.lower() == MANIFEST.lower() and not folder.is_dir():
+            folder = folder.parent
+        if not folder.exists():
+            raise SkillNotFound(f"There is no folder '{path}'", "Check the path, or see '%skill list --available'")
+        entries = sorted(folder.iterdir())
+    except (OSError, RuntimeError) as error:  # expanduser raises the latter for a user that isn't there
+        reason = getattr(error, "strerror", None) or error
+        raise SkillNotFound(f"'{path}' can't be read: {reason}", "Give a skill's folder") from None
+    found = (entry for entry in entries if entry.name.lower() == MANIFEST.lower() and entry.is_file())
+    return folder, next(found, None)
+
+
+def _safe_name(name: str) -> str:
+    """The name, if it can be that of a folder: a skill's files lie at ``/skills/<name>/`` when its code runs."""
+    if not _NAME.fullmatch(name):
+        raise InvalidSkill(
+            f"The name '{name[:80]}' can't be a skill's", "Use lower-case letters, digits and hyphens, 64 at most"
+        )
+    return name
 
 
 def _text_field(fields: dict[str, Any], key: str) -> str:

@@ -89,9 +89,11 @@ def exchanges_from_file(path: str | Path) -> list[Exchange]:
         entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
         return [Exchange(entry["prompt"], [_turn(turn) for turn in entry["turns"]]) for entry in entries]
     except OSError as error:
-        raise UsageProblem(f"The script '{path}' can't be read: {error.strerror}") from None
+        raise UsageProblem(f"The script '{path}' can't be read: {error.strerror}", "Check the path") from None
     except (yaml.YAMLError, TypeError, KeyError, ValueError) as error:
-        raise UsageProblem(f"'{path}' is not a script of prompts and turns: {type(error).__name__} {error}") from None
+        raise UsageProblem(
+            f"'{path}' is not a script of prompts and turns: {type(error).__name__} {error}", "See 01-quickstart.yaml"
+        ) from None
 
 
 def _turn(fields: dict[str, Any]) -> Turn:

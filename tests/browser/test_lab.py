@@ -69,6 +69,14 @@ HOSTILE = """\
   ```
 <img src="/evil" onerror="window.owned = 6">
 
+[foo]:
+```
+<img src="/evil" onerror="window.owned = 13">
+
+```
+code\r```\r<img src="/evil" onerror="window.owned = 14">
+```
+
 <iframe srcdoc="<script>parent.owned = 7</script>"></iframe> 1 < 2 and `List<String>` stay."""
 
 

@@ -22,7 +22,7 @@ BAD_CELLS = {
     "no such skill asked for": ("%%ask -s nothing\nHello", "SkillNotFound: There is no skill 'nothing'"),
     "no such verb": ("%skill laod x", "UsageProblem: .* Did you mean '%skill load'"),
     "no words for the verb": ("%skill load", "UsageProblem: %skill load: .*required: REF.* See '%skill load --help'"),
-    "unpaired quote": ("%skill load 'x", "UsageProblem: A quotation mark has no partner"),
+    "unpaired quote": ("%skill load 'x", "UsageProblem: A quotation mark is not closed"),
     "no such option": ("%%ask --fly\nHello", "UsageProblem: %%ask: there is no option --fly. See '%%ask --help'"),
     "bad place": ("%%ask -r moon\nHello", "UsageProblem: %%ask: .*invalid choice: 'moon'"),
     "bad number": ("%%ask --max-steps 0\nHello", "UsageProblem: .*0 is not a positive number"),

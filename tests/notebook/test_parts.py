@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from jupyter_skills.agent.events import CallFinished, CallStarted
+from jupyter_skills.agent.markdown import harmless
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.notebook.arguments import parse_ask
 from jupyter_skills.notebook.render.card import call_card, file_link
-from jupyter_skills.notebook.render.markdown import harmless
 from jupyter_skills.notebook.transform import await_ask
 from jupyter_skills.sandbox.contract import Execution, GeneratedFile
 
@@ -102,6 +102,8 @@ def test_harmless_markdown_stays_as_it_is(text: str) -> None:
         "``` <img src=x>",
         "~~~<img src=x>\n",
         "```a`b\n<img src=x>",
+        "```\ncode\r```\r<img src=x>\n```",
+        "[foo]:\n```\n<img src=x>",
     ],
 )
 def test_no_tag_is_left_outside_of_code(text: str) -> None:

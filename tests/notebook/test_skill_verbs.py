@@ -49,6 +49,6 @@ def test_help_is_given_for_all_and_for_each(notebook: Notebook) -> None:
 
 @pytest.mark.docker
 def test_the_sandbox_is_started_and_stopped_by_hand(notebook: Notebook) -> None:
-    assert "does not run" in notebook.run("%skill sandbox").stdout
-    for verb, state in (("start", "runs"), ("restart", "runs"), ("stop", "does not run")):
+    assert "is not running" in notebook.run("%skill sandbox").stdout
+    for verb, state in (("start", "is running"), ("restart", "is running"), ("stop", "is not running")):
         assert f"kernel {state} " in notebook.run(f"%skill sandbox {verb}").stdout

@@ -59,7 +59,9 @@ def test_ctrl_c_stops_a_turn_and_the_shell_goes_on(terminal: pexpect.spawn, mode
     ask(terminal, "-r off", "Talk")
     terminal.expect("first")
     terminal.sendintr()
-    terminal.expect(r"AskInterrupted: Stopped\. The conversation and the sandbox stay usable\.", timeout=5)
+    terminal.expect(
+        r"AskInterrupted: The cell was interrupted\. The conversation and the sandbox stay usable\.", timeout=5
+    )
     ask(terminal, "-r off", "Again")
     terminal.expect(r"Here I am\.")
 

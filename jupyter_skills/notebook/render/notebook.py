@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from IPython.display import publish_display_data, update_display
 
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, TextDone, Waiting
+from jupyter_skills.agent.markdown import harmless
 from jupyter_skills.models.client import TextDelta
 from jupyter_skills.notebook.render import card
-from jupyter_skills.notebook.render.markdown import harmless
 from jupyter_skills.notebook.render.words import file_size, summary
 from jupyter_skills.sandbox.contract import GeneratedFile, Image
 
@@ -130,7 +131,7 @@ class _Part:
         if self.wanted is None or self.wanted == self.shown:
             return
         if self.shown is None:
-            self._display = {"display_id": f"jupyter-skills-{id(self)}"}
+            self._display = {"display_id": uuid4().hex}
             publish_display_data(self.wanted, transient=self._display)
         else:
             update_display(self.wanted, raw=True, display_id=self._display["display_id"])

@@ -7,7 +7,8 @@ import sys
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, TextDone, Waiting
 from jupyter_skills.models.client import TextDelta
-from jupyter_skills.notebook.render.words import call_output, call_state, call_title, file_size, summary
+from jupyter_skills.notebook.render.words import call_output, call_state, call_title, file_size, summary, visible
+from jupyter_skills.sandbox.output import clean_text
 
 _ERASE_LINE = "\r\x1b[K"
 
@@ -32,12 +33,12 @@ class TerminalRenderer:
                     self._waiting = True
                     self._write(f"{reason} …")
             case TextDelta(text):
-                self._write(text)
+                self._write(clean_text(text))
             case TextDone():
                 self._write("\n\n")
             case CallStarted():
                 self._printed = ""
-                self._write(f"╭─ {call_title(event)}\n" + _bar(event.code))
+                self._write(f"╭─ {call_title(event)}\n" + _bar(visible(event.code)))
             case CallOutput(text):
                 self._output(text)
             case CallFinished():

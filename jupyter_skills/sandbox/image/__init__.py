@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from jupyter_skills.sandbox.engine import Engine
@@ -23,10 +23,14 @@ def recipe() -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
-def is_current(engine: Engine, image: str) -> bool:
-    """Whether the engine has the image as this release makes it."""
-    labels = engine.image_labels(image)
-    return labels is not None and labels.get(RECIPE_LABEL) == recipe()
+def is_usable(labels: Mapping[str, str] | None) -> bool:
+    """Whether an image will do.
+
+    Args:
+        labels: The image's labels; None if there is no such image. One without a recipe of ours is the
+            user's own, and theirs to judge.
+    """
+    return labels is not None and labels.get(RECIPE_LABEL) in (None, recipe())
 
 
 def build(engine: Engine, image: str, base: str | None = None) -> Iterator[str]:
