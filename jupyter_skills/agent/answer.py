@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from jupyter_skills.agent.markdown import harmless
+from jupyter_skills.agent.markdown import to_html
 from jupyter_skills.models.client import Message, ToolCall, Usage
 from jupyter_skills.sandbox.contract import GeneratedFile, Image, Language, Outcome
 
@@ -67,5 +67,5 @@ class Answer:
         made = f", {len(self.files)} files" if self.files else ""
         return f"<Answer of {self.model}: {len(self.text)} characters{made}, {self.finish_reason}>"
 
-    def _repr_markdown_(self) -> str:
-        return harmless(self.text)
+    def _repr_html_(self) -> str:
+        return to_html(self.text)

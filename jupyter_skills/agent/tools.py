@@ -21,6 +21,7 @@ from jupyter_skills.store.registry import LoadedSkill
 LOAD_SKILL, READ_FILE, RUN_PYTHON, RUN_SHELL = "load_skill", "read_skill_file", "run_python", "run_shell"
 _LANGUAGES: dict[str, tuple[Language, str]] = {RUN_PYTHON: ("python", "code"), RUN_SHELL: ("shell", "command")}
 _LONGEST_FILE = 64 * 1024
+_MOST_ROWS = 30
 _CUT_SHORT = Execution("error", error="Stopped before it could finish.")
 
 Keep = Callable[[GeneratedFile], GeneratedFile]
@@ -160,12 +161,18 @@ def _arguments(call: ToolCall, offered: Sequence[dict[str, Any]]) -> tuple[dict[
         return {}, f"Error: there is no tool '{call.name}'. The tools are: {names}."
     try:
         arguments = json.loads(call.arguments or "{}")
-    except json.JSONDecodeError as error:
-        return {}, f"Error: the arguments of {call.name} are not valid JSON ({error}). Call it again."
+        json.dumps(arguments, ensure_ascii=False).encode()  # half of a surrogate pair is valid JSON, but no text
+    except (ValueError, RecursionError) as error:
+        return {}, f"Error: the arguments of {call.name} are not valid JSON ({str(error)[:200]}). Call it again."
     wanted = schema["parameters"]["required"]
     if not isinstance(arguments, dict) or not all(isinstance(arguments.get(key), str) for key in wanted):
         return {}, f"Error: {call.name} takes the text arguments {', '.join(wanted)}. Call it again."
     return {key: arguments[key] for key in wanted}, ""
+
+
+def _some(rows: Sequence[str]) -> list[str]:
+    more = len(rows) - _MOST_ROWS
+    return [*rows[:_MOST_ROWS], *([f"… and {more} more"] if more > 0 else [])]
 
 
 def _report(tool: str, execution: Execution) -> str:
@@ -178,9 +185,9 @@ def _report(tool: str, execution: Execution) -> str:
     if execution.images:
         parts.append("Figures shown to the user: " + ", ".join(f"{i.width}x{i.height} px" for i in execution.images))
     if execution.files:
-        rows = (f"- {file.path} ({file.mime_type}, {file.size:,} bytes)" for file in execution.files)
-        parts.append("Files made, and shown to the user:\n" + "\n".join(rows))
-    parts += execution.notes
+        rows = [f"- {file.path} ({file.mime_type}, {file.size:,} bytes)" for file in execution.files]
+        parts.append("Files made, and shown to the user:\n" + "\n".join(_some(rows)))
+    parts += _some(execution.notes)
     if execution.state_lost:
         parts.append("All variables and files of earlier calls are gone.")
     return "\n\n".join(parts)

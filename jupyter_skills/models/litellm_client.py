@@ -143,14 +143,15 @@ def _broke_off(request: ModelRequest) -> ModelBrokeOff:
 
 def _reply(litellm: Any, response: Any) -> ModelReply:
     choice = response.choices[0]
-    calls = tuple(
-        ToolCall(call.id or f"call_{uuid4().hex[:12]}", call.function.name or "", call.function.arguments or "")
-        for call in choice.message.tool_calls or ()
-    )
+    calls: list[ToolCall] = []
+    for call in choice.message.tool_calls or ():
+        fresh = call.id and call.id not in [other.id for other in calls]
+        number = call.id if fresh else f"call_{uuid4().hex[:12]}"
+        calls.append(ToolCall(number, call.function.name or "", call.function.arguments or ""))
     message: Message = {"role": "assistant", "content": choice.message.content or ("" if not calls else None)}
     if calls:
         message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            {"id": call.id, "type": "function", "function": {"name": _name(call), "arguments": _object(call)}}
             for call in calls
         ]
     for name in _KEPT_FIELDS:
@@ -159,11 +160,24 @@ def _reply(litellm: Any, response: Any) -> ModelReply:
     usage = getattr(response, "usage", None)
     return ModelReply(
         message=message,
-        tool_calls=calls,
+        tool_calls=tuple(calls),
         finish_reason=choice.finish_reason or "stop",
         usage=Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0) if usage else Usage(),
         cost=_cost(litellm, response),
     )
+
+
+def _name(call: ToolCall) -> str:
+    """A name that every provider takes back; the tool's result says what was wrong with another."""
+    return call.name if re.fullmatch(r"[\w-]{1,64}", call.name, re.ASCII) else "unknown"
+
+
+def _object(call: ToolCall) -> str:
+    """Arguments that every provider takes back: a call cut off in the middle would end the conversation for good."""
+    try:
+        return call.arguments if isinstance(json.loads(call.arguments), dict) else "{}"
+    except (ValueError, RecursionError):
+        return "{}"
 
 
 def _cost(litellm: Any, response: Any) -> float | None:

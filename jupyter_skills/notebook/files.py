@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from errno import EXDEV
 from pathlib import Path
 
 from jupyter_skills.sandbox.contract import GeneratedFile
@@ -26,6 +27,8 @@ def save(file: GeneratedFile) -> GeneratedFile:
         return file
     wanted = Path(FOLDER, *file.path.split("/"))
     wanted.parent.mkdir(parents=True, exist_ok=True)
+    if not wanted.parent.resolve().is_relative_to(Path.cwd() / FOLDER):
+        raise OSError(EXDEV, f"a link in {FOLDER} leads elsewhere")
     number, target = 1, wanted
     while not _write_new(target, file.data):
         if not target.is_symlink() and target.is_file() and target.read_bytes() == file.data:

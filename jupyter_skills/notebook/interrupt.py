@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,8 +46,23 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def blocking() -> Iterator[None]:
-    """Around user code inside ``interruptible``: an interrupt raises KeyboardInterrupt right there."""
-    with _handling_interrupt(signal.default_int_handler):
+    """Around user code inside ``interruptible``: an interrupt raises KeyboardInterrupt right there.
+
+    Only while that code is at work, though. While it awaits, the event loop is, and a KeyboardInterrupt
+    would end the loop and the kernel with it; then the interrupt is handled as ``interruptible`` does.
+    """
+    caller = sys._getframe(2)  # the frame that has this manager in its with statement, past contextlib's own
+    outer = signal.getsignal(signal.SIGINT)
+
+    def raise_or_cancel(number: int, frame: FrameType | None) -> None:
+        while frame is not None:
+            if frame is caller:
+                raise KeyboardInterrupt
+            frame = frame.f_back
+        if callable(outer):
+            outer(number, frame)
+
+    with _handling_interrupt(raise_or_cancel):
         yield
 
 

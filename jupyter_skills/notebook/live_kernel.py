@@ -15,7 +15,7 @@ from IPython.utils.capture import RichOutput, capture_output
 
 from jupyter_skills.notebook.interrupt import blocking
 from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Image, OnOutput
-from jupyter_skills.sandbox.output import IMAGE_TYPES, bounded, compact_error, decoded_image, generated_file
+from jupyter_skills.sandbox.output import IMAGE_TYPES, bounded, clean_text, compact_error, decoded_image, generated_file
 from jupyter_skills.sandbox.settings import DockerSandbox
 
 _MOST_FILES = 2000
@@ -46,12 +46,12 @@ class ShellKernel:
             self._shell.events.trigger("post_execute")  # figures that are still open are shown now
         if isinstance(raised := result.error_in_exec, KeyboardInterrupt):
             raise raised
-        text, images = captured.stdout + captured.stderr, []
+        text, images = clean_text(captured.stdout + captured.stderr), []
         for output in captured.outputs:
             image, words = _shown(output)
             if image is not None:
                 images.append(image)
-            text += words
+            text += clean_text(words)
         on_output(text)
         error = result.error_before_exec or result.error_in_exec
         return Execution(

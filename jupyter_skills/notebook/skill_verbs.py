@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from IPython.display import Markdown, display
+from IPython.display import display
 
-from jupyter_skills.agent.markdown import harmless
+from jupyter_skills.agent.markdown import to_html
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.notebook.arguments import MagicParser, split_words
 from jupyter_skills.notebook.session import Session, run_now
@@ -74,7 +74,8 @@ def show(session: Session, options: argparse.Namespace) -> None:
     """Show a skill's instructions and files."""
     loaded = options.name in session.registry
     skill: Skill = session.registry.get(options.name).skill if loaded else resolve(options.name)
-    display(Markdown(harmless(skill.body)))  # reading a stranger's skill must run nothing
+    bundle = {"text/html": to_html(skill.body), "text/plain": skill.body}  # a stranger's skill must run nothing
+    display(bundle, raw=True)
     _say(f"Skill  {skill.name}: {skill.description}\nFolder {skill.folder}\nDigest {skill.digest}")
     _say("Files  " + "\n       ".join(skill.files()))
 

@@ -9,6 +9,8 @@ from jupyter_skills.sandbox.contract import GeneratedFile
 from jupyter_skills.sandbox.link import Link
 from jupyter_skills.sandbox.output import clean_text, generated_file
 
+# Seconds for one request to the relay, which answers at once unless somebody inside keeps it from doing so.
+ANSWER_WITHIN = 60.0
 _MOST_FILES = 1000
 
 Facts = tuple[int, int]
@@ -30,18 +32,23 @@ class WorkFolder:
         Returns:
             The files in order of their paths; and a sentence on each that was left inside.
         """
-        listing = await asyncio.wrap_future(link.request("list", limit=_MOST_FILES))
+        listing = await asyncio.wait_for(asyncio.wrap_future(link.request("list", limit=_MOST_FILES)), ANSWER_WITHIN)
         now = _facts(listing.get("files"))
         notes = [] if listing.get("complete") else [f"Of many files only {_MOST_FILES:,} were looked at."]
         fresh = sorted(path for path, facts in now.items() if self._seen.get(path) != facts)
-        self._seen = now
+        self._seen = {path: facts for path, facts in self._seen.items() if path in now}
         found: list[GeneratedFile] = []
         for path in fresh:
             size = now[path][0]
+            self._seen[path] = now[path]
             if not _plain(path) or size > limit:
                 notes.append(f"The file {clean_text(path)!r} ({size:,} bytes) was left in the sandbox.")
                 continue
-            content = await self._take(link, path, limit)
+            try:
+                content = await self._take(link, path, limit)
+            except BaseException:
+                del self._seen[path]  # it is given with the next call
+                raise
             if content is None:
                 notes.append(f"The file {path!r} could not be taken out of the sandbox.")
                 continue
@@ -57,8 +64,9 @@ class WorkFolder:
             content.extend(piece[: limit - len(content)])
 
         try:
-            await asyncio.wrap_future(link.request("get", path=path, limit=limit, on_data=on_data))
-        except SandboxFailed:
+            answer = asyncio.wrap_future(link.request("get", path=path, limit=limit, on_data=on_data))
+            await asyncio.wait_for(answer, ANSWER_WITHIN)
+        except (SandboxFailed, TimeoutError):
             return None
         return bytes(content)
 
@@ -74,5 +82,4 @@ def _facts(files: object) -> dict[str, Facts]:
 
 
 def _plain(path: str) -> bool:
-    parts = path.split("/")
-    return path.isprintable() and "\\" not in path and not path.startswith("/") and ".." not in parts
+    return path.isprintable() and "\\" not in path and not {"", ".", ".."} & set(path.split("/"))

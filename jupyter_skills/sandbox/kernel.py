@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,8 +21,8 @@ from jupyter_client.manager import AsyncKernelManager
 from traitlets.config import Config
 
 from jupyter_skills.errors import SandboxFailed, SandboxProblem
-from jupyter_skills.sandbox.contract import Execution, Language, OnOutput, Outcome, StagedSkill
-from jupyter_skills.sandbox.files import WorkFolder
+from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Language, OnOutput, Outcome, StagedSkill
+from jupyter_skills.sandbox.files import ANSWER_WITHIN, WorkFolder
 from jupyter_skills.sandbox.heard import Heard
 from jupyter_skills.sandbox.link import Link
 from jupyter_skills.sandbox.provisioner import DockerProvisioner
@@ -33,8 +33,12 @@ _KERNEL_SPECS = Path(__file__).parent / "kernels"
 _READY_WITHIN = 30.0
 _INTERRUPT_GRACE = 2.0
 _IDLE_GRACE = 1.0
+_MOST_DRAINED = 10_000
 # Names of ZeroMQ sockets must stay short: a longer folder for temporary files is not used.
 _LONGEST_FOLDER = 60
+
+# Results are sent out and not kept: kept, they would fill the memory, and after a thousand IPython warns of it.
+_SETUP = "get_ipython().displayhook.do_full_cache = 0"
 
 # jupyter_client logs each error with its traceback before it raises it; the one line that follows is enough.
 _LOG = logging.getLogger("jupyter_skills.kernel_manager")
@@ -60,6 +64,7 @@ class IsolatedKernel:
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncKernelClient] = WeakKeyDictionary()
         self._staged: dict[str, str] = {}
         self._work = WorkFolder()
+        self._calming: asyncio.Future[None] | None = None
 
     @property
     def running(self) -> bool:
@@ -68,6 +73,9 @@ class IsolatedKernel:
 
     async def start(self) -> None:
         """See ``Sandbox``."""
+        if self._calming is not None:  # a call that was given up still comes to its end
+            await asyncio.wait({self._calming})
+            self._calming = None
         if self.running:
             return
         await self.stop()
@@ -86,7 +94,7 @@ class IsolatedKernel:
         try:
             await manager.start_kernel()
             self._manager = manager
-            await self._client()
+            (await self._client()).execute(_SETUP, silent=True)
         except BaseException:
             self._manager = manager if manager.has_kernel else None
             await self.stop()
@@ -102,11 +110,13 @@ class IsolatedKernel:
         self._staged.clear()
         self._work = WorkFolder()
         manager, self._manager = self._manager, None
-        if manager is not None:
-            await manager.shutdown_kernel(now=True)
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = ""
+        folder, self._folder = self._folder, ""
+        try:
+            if manager is not None:
+                await manager.shutdown_kernel(now=True)
+        finally:
+            if folder:
+                shutil.rmtree(folder, ignore_errors=True)
 
     async def stage(self, skills: Sequence[StagedSkill]) -> None:
         """See ``Sandbox``."""
@@ -128,10 +138,17 @@ class IsolatedKernel:
                 outcome = await self._run_shell(code, timeout, heard)
         except BaseException:
             # Cancelled or broken: whatever still runs must not go on unseen, nor its output reach the next call.
-            await asyncio.shield(self._calm(language))
+            self._calming = asyncio.ensure_future(self._calm(language))
+            await asyncio.shield(self._calming)
             raise
+        files: tuple[GeneratedFile, ...] = ()
+        notes: list[str] = []
+        if self.running:
+            try:
+                files, notes = await self._work.fresh(self._link, self._settings.file_limit)
+            except SandboxProblem:
+                notes = ["The sandbox died before its files could be looked at."]
         state_lost = not self.running
-        files, notes = ((), []) if state_lost else await self._work.fresh(self._link, self._settings.file_limit)
         return Execution(
             outcome,
             heard.text,
@@ -153,7 +170,7 @@ class IsolatedKernel:
         return provisioner.link
 
     async def _ask(self, op: str, **fields: Any) -> dict[str, Any]:
-        return await asyncio.wrap_future(self._link.request(op, **fields))
+        return await asyncio.wait_for(asyncio.wrap_future(self._link.request(op, **fields)), ANSWER_WITHIN)
 
     async def _client(self) -> AsyncKernelClient:
         """A client for the running loop that has heard from the kernel on every channel it needs."""
@@ -200,12 +217,8 @@ class IsolatedKernel:
 
     async def _run_python(self, code: str, timeout: float, heard: Heard) -> Outcome:
         client = await self._client()
-        while await client.iopub_channel.msg_ready():  # what an earlier, stopped call still had to say
-            await client.get_iopub_msg()
-        while await client.shell_channel.msg_ready():
-            await client.get_shell_msg()
-        # Without history nothing of a call is kept but its variables, and tracebacks do not count cells.
-        request = client.execute(code, store_history=False, allow_stdin=False)
+        await _drain(client)
+        request = client.execute(code, allow_stdin=False)
         work = asyncio.ensure_future(self._listen(client, request, heard))
         try:
             if await _done_before_gone(work, self._link, timeout):
@@ -233,7 +246,7 @@ class IsolatedKernel:
 
         async def until_idle() -> None:
             while True:
-                message = await client.get_iopub_msg()
+                message = await _valid(client.get_iopub_msg)
                 if message["parent_header"].get("msg_id") != request:
                     continue
                 content = message["content"]
@@ -244,7 +257,7 @@ class IsolatedKernel:
         idle = asyncio.ensure_future(until_idle())
         try:
             while True:
-                reply = await client.get_shell_msg()
+                reply = await _valid(client.get_shell_msg)
                 if reply["parent_header"].get("msg_id") == request:
                     break
             # The kernel drops messages in a flood, the one that says idle too: the reply is what counts.
@@ -269,9 +282,10 @@ class IsolatedKernel:
             if not in_time:
                 self._link.kill(answer)
             result = await waiting
-        except SandboxProblem:
+        except SandboxProblem as error:
             if self.running:
-                raise
+                heard.error = f"It could not be started: {error.message}."
+                return "error"
             heard.error = "The sandbox died. Its variables and files are gone; the next call starts afresh."
             return "died"
         except asyncio.CancelledError:
@@ -298,12 +312,34 @@ class IsolatedKernel:
             request = client.kernel_info()
 
             async def answered() -> None:
-                while (await client.get_shell_msg())["parent_header"].get("msg_id") != request:
+                while (await _valid(client.get_shell_msg))["parent_header"].get("msg_id") != request:
                     pass
 
             await asyncio.wait_for(answered(), _INTERRUPT_GRACE)
         except (TimeoutError, SandboxProblem, RuntimeError):
             await self.stop()
+
+
+async def _valid(get: Callable[[], Coroutine[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
+    """The next message that is one: whoever runs in the container can send what is none, or is wrongly signed."""
+    while True:
+        try:
+            message = await get()
+        except Exception:  # noqa: BLE001 -- see above; jupyter_client raises many kinds
+            await asyncio.sleep(0)
+            continue
+        if isinstance(message.get("content"), dict) and isinstance(message.get("parent_header"), dict):
+            return message
+
+
+async def _drain(client: AsyncKernelClient) -> None:
+    """Takes away what an earlier, stopped call still had to say."""
+    for channel, get in ((client.iopub_channel, client.get_iopub_msg), (client.shell_channel, client.get_shell_msg)):
+        for _ in range(_MOST_DRAINED):
+            if not await channel.msg_ready():
+                break
+            with contextlib.suppress(Exception):
+                await get()
 
 
 def _wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:

@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 import zmq
@@ -20,10 +20,11 @@ import zmq
 from jupyter_skills.errors import SandboxFailed
 from jupyter_skills.sandbox import relay
 from jupyter_skills.sandbox.engine import AttachedStream
+from jupyter_skills.sandbox.output import clean_text
 
 # Above this many bytes waiting for the container, the kernel's clients wait too.
 _HIGH_WATER = 16 * 1024 * 1024
-_LARGEST_FRAME = 256 * 1024 * 1024
+_LARGEST_FRAME = 64 * 1024 * 1024
 _STDERR_KEPT = 4096
 
 Answer = dict[str, Any]
@@ -140,7 +141,7 @@ class Link:
 
     def gone(self) -> SandboxFailed:
         """The error for those who still want something of the container."""
-        last = self._stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        last = clean_text(self._stderr.decode(errors="replace")).strip().rpartition("\n")[2][:200]
         return SandboxFailed(
             "The isolated kernel is gone" + (f" ({last})" if last else ""),
             "Run the cell again: a fresh one will start",
@@ -153,10 +154,11 @@ class Link:
         self._wake_up()
 
     def _wake_up(self) -> None:
-        try:
-            os.write(self._wake, b"x")
-        except (BlockingIOError, OSError):
-            return  # it is awake already, or the link is closed
+        with self._lock:
+            # Once closed, the number of the pipe may be that of another file in this process.
+            if not self.closed.is_set():
+                with suppress(BlockingIOError):  # it is full: the thread is awake already
+                    os.write(self._wake, b"x")
 
     def _run(self) -> None:
         try:

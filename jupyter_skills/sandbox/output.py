@@ -28,7 +28,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def clean_text(text: str) -> str:
     """Text as a terminal would leave it, without colours and without anything that acts on one."""
-    text = _ESCAPES.sub("", text).replace("\r\n", "\n")
+    text = _ESCAPES.sub("", text).replace("\r\n", "\n").encode(errors="replace").decode()
     return _CONTROLS.sub("", _overwritten(text))
 
 
@@ -47,7 +47,7 @@ def checked_image(data: bytes) -> Image | None:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # Pillow only warns of a picture that would fill the memory
+            warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)  # the limits below are tighter
             with PIL.Image.open(io.BytesIO(data), formats=list(IMAGE_TYPES)) as image:
                 width, height = image.size
                 if max(width, height) > _LARGEST_SIDE or width * height > _MOST_PIXELS:

@@ -105,7 +105,14 @@ class DockerProvisioner(KernelProvisionerBase):
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
         """Called by the kernel manager: starts the container and the kernel in it."""
-        await asyncio.to_thread(self._launch)
+        launching = asyncio.ensure_future(asyncio.to_thread(self._launch))
+        try:
+            await asyncio.shield(launching)
+        except asyncio.CancelledError:
+            # The thread goes on, and what it starts must not outlive the wish for it.
+            await asyncio.wait({launching})
+            await self.cleanup()
+            raise
         return self.connection_info
 
     async def get_provisioner_info(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def split(text: str) -> tuple[dict[str, Any], str]:
 def _mapping(source: str) -> dict[str, Any]:
     try:
         fields = yaml.safe_load(source)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except Exception as error:  # noqa: BLE001 -- PyYAML lets all sorts through for values of a wrong kind
         mark = getattr(error, "problem_mark", None)
         # The frontmatter's first line is line 2 of the file, and YAML counts from 0.
         where = f" in line {mark.line + 2}" if mark else ""

@@ -80,7 +80,7 @@ class Skill:
             folders[:] = [name for name in folders if name not in _SKIPPED_FOLDERS]
             for name in names:
                 path = Path(where, name)
-                if path.is_file() and not path.is_symlink():
+                if path.is_file() and not path.is_symlink() and _is_text(name):
                     found.append(path.relative_to(self.folder).as_posix())
         return sorted(found)
 
@@ -139,6 +139,15 @@ class Skill:
     def digest(self) -> str:
         """``sha256:…`` over all its files as they are now: their paths, executable bits and bytes."""
         return "sha256:" + hashlib.sha256(self.to_tar()).hexdigest()
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file's name is text; one that is not could not be told to a model."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _located(path: str | Path) -> tuple[Path, Path | None]:

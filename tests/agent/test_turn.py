@@ -286,6 +286,27 @@ async def test_bad_arguments_are_said_before_anything_is_sent(talk: Talk) -> Non
     assert talk.model.requests == []
 
 
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@pytest.mark.parametrize("arguments", ['{"name": "cou', "[1]", "null", "[" * 5000, '{"name": "\\ud800"}'])
+async def test_a_call_cut_off_in_the_middle_does_not_end_the_conversation(
+    model: ScriptedModel, skill: Skill, provider: str, arguments: str
+) -> None:
+    talk = Talk(model, provider)
+    talk.model.add(Turn("", [Call("load_skill", arguments), Call("fly away!", {})]), Turn("Again."), Turn("Fine."))
+    assert (await talk.ask("Begin", skills=[skill])).text == "Again."
+    assert (await talk.ask("Go on", skills=[skill])).text == "Fine."
+
+
+@pytest.mark.docker
+async def test_a_command_that_can_not_be_started_is_told(talk: Talk, isolated: Isolated) -> None:
+    commands = ["echo " + "x" * 200_000, "echo \0"]
+    talk.model.add(Turn("", [Call("run_shell", {"command": command}) for command in commands]), Turn("Sorry."))
+    answer = await talk.ask(executor=isolated)
+    assert [run.outcome for run in answer.code] == ["error", "error"]
+    assert "Argument list too long" in talk.sent()[-2]["content"]
+    assert "null byte" in talk.sent()[-1]["content"]
+
+
 @pytest.mark.docker
 async def test_ask_without_a_notebook_makes_its_own_sandbox_and_ends_it(talk: Talk, containers: Any) -> None:
     talk.model.add(Turn("", [Call("run_python", {"code": "6 * 7"})]), Turn("42."))
@@ -297,5 +318,5 @@ async def test_ask_without_a_notebook_makes_its_own_sandbox_and_ends_it(talk: Ta
 async def test_an_answer_reads_well(talk: Talk) -> None:
     talk.model.add(Turn("**Hello**"))
     answer = await talk.ask()
-    assert (str(answer), answer._repr_markdown_()) == ("**Hello**", "**Hello**")
+    assert (str(answer), answer._repr_html_()) == ("**Hello**", "<p><strong>Hello</strong></p>\n")
     assert repr(answer) == "<Answer of openai/scripted: 9 characters, stop>"

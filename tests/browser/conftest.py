@@ -45,7 +45,7 @@ class Lab:
         nbformat.write(notebook, self.folder / name)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright keeps an event loop running: not into the next module, which may await
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:  # the distribution's Chromium, else the one that Playwright brought
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)

@@ -53,7 +53,7 @@ def test_live_code_waits_for_a_typed_y(lab: Lab, page: Page, model: ScriptedMode
     expect(page.locator("details[open] pre").first).to_contain_text("doubled = number * 2")
     question.fill("y")
     question.press("Enter")
-    expect(page.locator(".jp-RenderedMarkdown strong", has_text="84")).to_be_visible()
+    expect(page.locator(".jp-RenderedHTML strong", has_text="84")).to_be_visible()
     wait_until_idle(page)
     expect(page.locator(".jp-OutputArea-executeResult").last).to_contain_text("84")
 
@@ -69,9 +69,22 @@ HOSTILE = """\
   ```
 <img src="/evil" onerror="window.owned = 6">
 
+$$
+```
+$$
+
+<img src="/evil" onerror="window.owned = 16">
+
+![$"onerror="window.owned=17"x="$](/evil) ![a](/evil/$"onerror="window.owned=18"x="$) ![t](/evil.png)
+
 [foo]:
 ```
 <img src="/evil" onerror="window.owned = 13">
+
+[bar]: x "a
+```
+b"
+<img src="/evil" onerror="window.owned = 15">
 
 ```
 code\r```\r<img src="/evil" onerror="window.owned = 14">
@@ -107,4 +120,4 @@ raise ValueError("<img src='/evil' onerror='window.owned = 12'>")
     assert page.evaluate("window.control") == 1, "JupyterLab does run what Markdown of the user's own cells asks for"
     assert page.evaluate("window.owned") is None
     assert not [url for url in requests if "evil" in url]
-    expect(page.locator(".jp-RenderedMarkdown code", has_text="List")).to_be_visible()
+    expect(page.locator(".jp-RenderedHTML code", has_text="List")).to_be_visible()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import queue
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,9 +49,9 @@ def test_the_main_job(notebook: Notebook, model: ScriptedModel) -> None:
     cell = notebook.run("%%ask -o answer\nCreate a bouncing ball GIF")
     assert cell.error is None, cell.error
     assert cell.kinds() == [
-        *["text/markdown", "text/html"],
+        *["text/html", "text/html"],
         *["text/html", "image/gif", "text/html", "text/html"],
-        *["text/html", "text/markdown", "text/html"],
+        *["text/html", "text/html", "text/html"],
     ]
     gif = base64.b64decode(cell.outputs[3]["image/gif"])
     assert gif.startswith(b"GIF89a")
@@ -82,18 +84,18 @@ def test_words_after_the_options_are_the_first_line_of_the_prompt(notebook: Note
 
 
 def test_markdown_grows_while_it_comes_where_somebody_watches(asker: Notebook, model: ScriptedModel) -> None:
-    model.add(Turn("first and last", piece=5, hold_after=2))
+    model.add(Turn("first and *last*", piece=5, hold_after=2))
     asker.use(model)
     seen: list[str] = []
 
     def watch(cell: Cell, _: Bundle) -> None:
-        if cell.outputs and "text/markdown" in cell.outputs[0]:
-            seen.append(cell.outputs[0]["text/markdown"])
+        if cell.outputs and "first" in cell.outputs[0]["text/plain"]:
+            seen.append(cell.outputs[0]["text/html"])
             model.release()
 
     cell = asker.run("%%ask -r off\nTalk", during=watch)
-    assert seen[0] == "first"
-    assert cell.outputs[0]["text/markdown"] == "first and last"
+    assert seen[0] == "<p>first</p>\n"
+    assert cell.outputs[0]["text/html"] == "<p>first and <em>last</em></p>\n"
     assert cell.updates >= 1
 
 
@@ -240,6 +242,54 @@ def test_an_interrupt_ends_code_at_once_and_all_stays_usable(asker: Notebook, mo
     model.add(Turn("", [Call("run_python", {"code": "print(x)"})]), Turn("It is 1."))
     assert asker.run(f"%%ask -r {place} -y\nAnd now?").error is None
     assert model.requests[-1].body["messages"][-1]["content"] == "run_python: ok\n\n1"
+
+
+def test_an_interrupt_of_live_code_that_awaits_leaves_the_kernel_alive(asker: Notebook, model: ScriptedModel) -> None:
+    code = "import asyncio\nkept = 1\nopen('mark', 'w').close()\nawait asyncio.sleep(50)"
+    model.add(Turn("", [Call("run_python", {"code": code})]))
+    asker.use(model)
+    asker.interrupt_when((asker.folder / "mark").exists)
+    cell = asker.run("%%ask -r live -y\nWait")
+    assert cell.error is not None
+    assert cell.error[0] == "AskInterrupted"
+    assert asker.value("kept") == "1"
+
+
+def test_an_interrupt_while_the_question_stands_is_no_consent(workdir: Path, model: ScriptedModel) -> None:
+    asked: list[str] = []
+    with Notebook(workdir, answer=lambda question: asked.append(question) or held.get()) as notebook:  # type: ignore[func-returns-value]
+        held: queue.Queue[str] = queue.Queue()
+        notebook.run("%load_ext jupyter_skills")
+        model.add(Turn("", [Call("run_python", {"code": "touched = True"})]))
+        notebook.use(model)
+        notebook.interrupt_when(lambda: asked)
+        threading.Timer(1.0, held.put, ["y"]).start()  # the answer comes, too late
+        cell = notebook.run("%%ask -r live\nTouch")
+        assert cell.error is not None
+        assert cell.error[0] == "AskInterrupted"
+        assert notebook.value("'touched' in globals()") == "False"
+
+
+def test_all_of_live_code_is_shown_before_it_is_asked_about(asker: Notebook, model: ScriptedModel) -> None:
+    asker_replies[:] = ["n"]
+    code = "x = 1\n" * 5000 + "# \x1b[8m\u202e\nhidden = True"
+    model.add(Turn("", [Call("run_python", {"code": code})]), Turn("No."))
+    asker.use(model)
+    shown: list[str] = []
+    asker.run("%%ask -r live\nHide", during=lambda cell, _: shown.append(str(cell.outputs)))
+    card = next(text for text in shown if "running" in text)
+    assert "hidden" in card
+    assert "\\\\x1b[8m\\\\u202e" in card
+
+
+def test_an_interrupt_ends_a_call_from_code_too(asker: Notebook, model: ScriptedModel) -> None:
+    model.add(Turn("first and never last", piece=5, hold_after=3), Turn("Here I am."))
+    asker.use(model)
+    asker.interrupt_when(lambda: model.requests)
+    cell = asker.run("if True:\n    %ask -r off Talk")
+    assert cell.error is not None
+    assert cell.error[0] == "AskInterrupted"
+    assert "Here I am." in asker.run("%%ask -r off\nAgain").plain
 
 
 def test_an_interrupt_ends_a_stalled_stream_at_once(asker: Notebook, model: ScriptedModel) -> None:

@@ -15,7 +15,7 @@ def test_skills_are_loaded_listed_shown_and_unloaded(notebook: Notebook) -> None
     assert notebook.run("%skill load ./mine gif-maker --pin").stdout.splitlines()[0] == "Loaded mine: Does mine."
     assert notebook.run("%skill list").stdout.splitlines()[0] == "mine (pinned): Does mine."
     shown = notebook.run("%skill show mine")
-    assert shown.outputs[0]["text/markdown"] == "# Mine\n\nDo it."
+    assert shown.outputs[0]["text/html"] == "<h1>Mine</h1>\n<p>Do it.</p>\n"
     assert "sha256:" in shown.stdout
     notebook.run("%skill unload mine")
     assert [row["name"] for row in json.loads(notebook.run("%skill list --json").stdout)] == ["gif-maker"]

@@ -57,6 +57,9 @@ def test_what_editors_leave_behind_is_tolerated(tmp_path: Path, text: str) -> No
         ("---\nname: x\ndescription: '  '\n---\n", "no usable 'description:'"),
         ("---\nname: [x]\ndescription: y\n---\n", "no usable 'name:'"),
         ("---\nname: !!python/object/apply:os.system [id]\ndescription: y\n---\n", "not valid YAML in line 2"),
+        ("---\nname: ..\ndescription: y\n---\n", r"The name '\.\.' can't be a skill's"),
+        ("---\nname: a/b\ndescription: y\n---\n", "can't be a skill's"),
+        ("---\nname: x\ndescription: !!bool foo\n---\n", "not valid YAML"),
         (b"---\nname: \xff\xfe\n---\n", "not UTF-8"),
     ],
 )

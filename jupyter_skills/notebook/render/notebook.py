@@ -11,7 +11,7 @@ from IPython.display import publish_display_data, update_display
 
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, TextDone, Waiting
-from jupyter_skills.agent.markdown import harmless
+from jupyter_skills.agent.markdown import to_html
 from jupyter_skills.models.client import TextDelta
 from jupyter_skills.notebook.render import card
 from jupyter_skills.notebook.render.words import file_size, summary
@@ -143,7 +143,7 @@ def _publish(bundle: Bundle) -> None:
 
 
 def _markdown(text: str) -> Bundle:
-    return {"text/markdown": harmless(text), "text/plain": text}
+    return {"text/html": to_html(text), "text/plain": text}
 
 
 def _image(image: Image) -> Bundle:
