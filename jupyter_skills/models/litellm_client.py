@@ -6,8 +6,8 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 from uuid import uuid4
@@ -35,6 +35,7 @@ _OURS = {"model", "messages", "tools", "stream", "stream_options", "timeout"}
 
 # litellm's own time limit ends in errors of many kinds; it only has to come after the one kept here.
 _LATER = 5.0
+_CLOSED_WITHIN = 1.0
 
 _JSON_MESSAGE = re.compile(r'"message": *("(?:[^"\\]|\\.)*")')
 
@@ -57,7 +58,7 @@ class LitellmClient:
                 **({"tools": [dict(tool) for tool in request.tools]} if request.tools else {}),
                 **arguments,
             )
-            response = await asyncio.wait_for(call, request.timeout)
+            response = await _within(request.timeout, call)
             if request.stream:
                 chunks: list[Any] = []
                 async for chunk in _each(response, request.timeout):
@@ -118,13 +119,34 @@ async def _each(response: Any, patience: float) -> AsyncIterator[Any]:
     try:
         while True:
             try:
-                yield await asyncio.wait_for(anext(response), patience)
+                yield await _within(patience, anext(response))
             except StopAsyncIteration:
                 return
     finally:
         close = getattr(response, "aclose", None)
         if close is not None:
-            await close()
+            with suppress(Exception):  # it may be in the middle of the chunk that was given up
+                await _within(_CLOSED_WITHIN, close())
+
+
+async def _within(seconds: float, awaitable: Awaitable[Any]) -> Any:
+    """Awaits for so long at most; given up or cancelled, it returns at once whatever litellm makes of that.
+
+    litellm may take a cancellation for a failure of the connection, and try again.
+    """
+
+    async def work() -> Any:
+        return await awaitable
+
+    task = asyncio.ensure_future(work())
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may be there to look at it
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+        if not task.done():
+            raise TimeoutError
+        return task.result()
+    finally:
+        task.cancel()
 
 
 def _delta_text(chunk: Any) -> str:

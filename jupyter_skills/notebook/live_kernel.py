@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Iterator
@@ -44,8 +45,8 @@ class ShellKernel:
                 code, store_history=False, transformed_cell=self._shell.transform_cell(code)
             )
             self._shell.events.trigger("post_execute")  # figures that are still open are shown now
-        if isinstance(raised := result.error_in_exec, KeyboardInterrupt):
-            raise raised
+        if isinstance(raised := result.error_in_exec, KeyboardInterrupt | asyncio.CancelledError):
+            raise raised  # IPython takes even these for errors of the code
         text, images = clean_text(captured.stdout + captured.stderr), []
         for output in captured.outputs:
             image, words = _shown(output)

@@ -132,7 +132,9 @@ def test_just_the_named_skills_are_put_before_the_model(
     assert ["<name>mine</name>" in system for system in systems] == [True, True]
 
 
-@pytest.mark.parametrize(("reply", "runs"), [("y", True), (" YES ", True), ("n", False), ("", False), ("yep", False)])
+@pytest.mark.parametrize(
+    ("reply", "runs"), [("y", True), (" Y ", True), ("yes", False), ("n", False), ("", False), ("yep", False)]
+)
 def test_live_code_is_shown_and_runs_after_a_y_only(
     asker: Notebook, model: ScriptedModel, reply: str, *, runs: bool
 ) -> None:

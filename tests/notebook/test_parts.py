@@ -83,7 +83,7 @@ def test_every_other_cell_stays_as_it_is(cell: str) -> None:
         ("[link](https://example.org/?a=1&b=2)", '<p><a href="https://example.org/?a=1&amp;b=2">link</a></p>\n'),
         ("| a |\n| - |\n| 1 |", "<table>\n<thead>\n<tr>\n<th>a</th>"),
         ("$a_1 < b_2$ and *x*", "$a_1 &lt; b_2$</span> and <em>x</em>"),
-        ("$$\n\\alpha\n$$", "$$\n\\alpha\n$$"),
+        ("$$\n\\alpha\n$$", "$$\\alpha$$"),
         ("```nonsense\n<b>\n```", "&lt;b&gt;"),
         ("```python\nif x: pass\n```", "font-weight: bold"),
     ],
