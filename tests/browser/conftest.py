@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.server.jupyter import TOKEN, jupyter
 
-expect.set_options(timeout=60_000)
+expect.set_options(timeout=30_000)
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -74,9 +74,11 @@ def page(browser: Browser) -> Iterator[Page]:
 
 def open_notebook(page: Page, lab: Lab, name: str) -> None:
     """Opens a notebook and waits until its kernel is ready."""
-    page.goto(f"{lab.url}/lab/tree/{name}?token={TOKEN}")
+    # Before its session is there a notebook seems idle too, and would ask for a kernel when it is run.
+    with page.expect_response(lambda response: "/api/sessions" in response.url and response.status == 201):
+        page.goto(f"{lab.url}/lab/tree/{name}?token={TOKEN}")
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
-    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
+    expect(page.get_by_text("| Idle")).to_be_visible()
 
 
 def run_all(page: Page) -> None:
