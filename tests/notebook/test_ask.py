@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import queue
 import threading
 import time
 from collections.abc import Iterator
@@ -259,13 +258,18 @@ def test_an_interrupt_of_live_code_that_awaits_leaves_the_kernel_alive(asker: No
 
 def test_an_interrupt_while_the_question_stands_is_no_consent(workdir: Path, model: ScriptedModel) -> None:
     asked: list[str] = []
-    with Notebook(workdir, answer=lambda question: asked.append(question) or held.get()) as notebook:  # type: ignore[func-returns-value]
-        held: queue.Queue[str] = queue.Queue()
+    interrupting: list[threading.Thread] = []
+
+    def answer_too_late(question: str) -> str:
+        asked.append(question)
+        interrupting[0].join()
+        return "y"
+
+    with Notebook(workdir, answer=answer_too_late) as notebook:
         notebook.run("%load_ext jupyter_skills")
         model.add(Turn("", [Call("run_python", {"code": "touched = True"})]))
         notebook.use(model)
-        notebook.interrupt_when(lambda: asked)
-        threading.Timer(1.0, held.put, ["y"]).start()  # the answer comes, too late
+        interrupting.append(notebook.interrupt_when(lambda: asked))
         cell = notebook.run("%%ask -r live\nTouch")
         assert cell.error is not None
         assert cell.error[0] == "AskInterrupted"
