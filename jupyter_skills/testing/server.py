@@ -48,7 +48,8 @@ class ScriptedModel:
         self.requests: list[Request] = []
         self._queue: deque[Turn] = deque()
         self._exchanges: list[Exchange] = []
-        self._last: Turn | None = None
+        self._last = Turn(status=500, message="nothing was asked before")
+        self._last_body: dict[str, Any] | None = None
         self._key = key
         self._changed = threading.Condition()
         self._released = threading.Event()
@@ -122,9 +123,11 @@ class ScriptedModel:
         prompt, step = place
         for exchange in self._exchanges:
             if exchange.prompt in prompt and step < len(exchange.turns):
-                return exchange.turns[step]
-        if int(request.headers.get("x-stainless-retry-count", 0)) and self._last is not None:
+                self._last = exchange.turns[step]
+                return self._last
+        if int(request.headers.get("x-stainless-retry-count", 0)) and request.body == self._last_body:
             return self._last  # the client's own second try at the same request
+        self._last_body = request.body
         if self._queue:
             self._last = self._queue.popleft()
             return self._last
@@ -143,6 +146,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Called for each request."""
         content = self.rfile.read(int(self.headers.get("content-length", 0)))
+        if self.scripted._server is None:  # a connection from before it was stopped
+            self.close_connection = True
+            return None
         path = self.path.partition("?")[0]
         wire = _WIRES.get(path)
         if wire is None:
