@@ -28,7 +28,3 @@ class Conversation:
     def extend(self, messages: Iterable[Message]) -> None:
         """Adds an exchange."""
         self._messages.extend(copy.deepcopy(list(messages)))
-
-    def clear(self) -> None:
-        """Forgets everything."""
-        self._messages.clear()

@@ -13,7 +13,7 @@ from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, E
 from jupyter_skills.agent.executor import Code, Executor
 from jupyter_skills.agent.prompt import skill_content
 from jupyter_skills.approval.request import ApprovalRequest
-from jupyter_skills.errors import SkillNotFound
+from jupyter_skills.errors import SkillNotFound, SkillProblem
 from jupyter_skills.models.client import ToolCall
 from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Image, Language
 from jupyter_skills.store.registry import LoadedSkill
@@ -89,7 +89,7 @@ class Toolbox:
         self._emit(CallStarted(call.name, about))
         try:
             result, ok = self._knowledge(call.name, arguments), True
-        except SkillNotFound as error:
+        except SkillProblem as error:
             result, ok = str(error), False
         self._emit(CallFinished(ok, result))
         return result

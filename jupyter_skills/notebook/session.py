@@ -55,11 +55,11 @@ class Session:
         Raises:
             SkillsError: Something went wrong, and ``--soft`` was not given.
         """
-        await self._ask(*parse_ask(line), cell.removesuffix("\n"), ask_parser())
+        await self._ask(*parse_ask(line), cell.removesuffix("\n"), "%%ask")
 
     async def ask_line(self, line: str) -> None:
         """Runs an ``%ask`` line; see ``ask_cell``."""
-        await self._ask(*parse_ask(line, "%ask"), "", ask_parser("%ask"))
+        await self._ask(*parse_ask(line, "%ask"), "", "%ask")
 
     def reset(self) -> None:
         """Forgets the conversation."""
@@ -84,9 +84,9 @@ class Session:
         """Whether there is a container now."""
         return self._sandbox is not None and self._sandbox.running
 
-    async def _ask(self, options: argparse.Namespace, words: str, cell: str, parser: argparse.ArgumentParser) -> None:
+    async def _ask(self, options: argparse.Namespace, words: str, cell: str, magic: str) -> None:
         if options.help:
-            print(parser.format_help())  # noqa: T201 -- help is what was asked for
+            print(ask_parser(magic).format_help())  # noqa: T201 -- help is what was asked for
             return
         from jupyter_skills.notebook.interrupt import interruptible
 

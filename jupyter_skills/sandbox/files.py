@@ -9,8 +9,6 @@ from jupyter_skills.sandbox.contract import GeneratedFile
 from jupyter_skills.sandbox.link import Link
 from jupyter_skills.sandbox.output import clean_text, generated_file
 
-# Seconds for one request to the relay, which answers at once unless somebody inside keeps it from doing so.
-ANSWER_WITHIN = 60.0
 _MOST_FILES = 1000
 
 Facts = tuple[int, int]
@@ -32,7 +30,7 @@ class WorkFolder:
         Returns:
             The files in order of their paths; and a sentence on each that was left inside.
         """
-        listing = await asyncio.wait_for(asyncio.wrap_future(link.request("list", limit=_MOST_FILES)), ANSWER_WITHIN)
+        listing = await link.ask("list", limit=_MOST_FILES)
         now = _facts(listing.get("files"))
         notes = [] if listing.get("complete") else [f"Of many files only {_MOST_FILES:,} were looked at."]
         fresh = sorted(path for path, facts in now.items() if self._seen.get(path) != facts)
@@ -64,9 +62,8 @@ class WorkFolder:
             content.extend(piece[: limit - len(content)])
 
         try:
-            answer = asyncio.wrap_future(link.request("get", path=path, limit=limit, on_data=on_data))
-            await asyncio.wait_for(answer, ANSWER_WITHIN)
-        except (SandboxFailed, TimeoutError):
+            await link.ask("get", path=path, limit=limit, on_data=on_data)
+        except SandboxFailed:
             return None
         return bytes(content)
 

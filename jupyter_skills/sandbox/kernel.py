@@ -22,7 +22,7 @@ from traitlets.config import Config
 
 from jupyter_skills.errors import SandboxFailed, SandboxProblem
 from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Language, OnOutput, Outcome, StagedSkill
-from jupyter_skills.sandbox.files import ANSWER_WITHIN, WorkFolder
+from jupyter_skills.sandbox.files import WorkFolder
 from jupyter_skills.sandbox.heard import Heard
 from jupyter_skills.sandbox.link import Link
 from jupyter_skills.sandbox.provisioner import DockerProvisioner
@@ -123,7 +123,7 @@ class IsolatedKernel:
         await self.start()
         for skill in skills:
             if self._staged.get(skill.name) != skill.digest:
-                await self._ask("put", name=skill.name, body=await asyncio.to_thread(skill.archive))
+                await self._link.ask("put", name=skill.name, body=await asyncio.to_thread(skill.archive))
                 self._staged[skill.name] = skill.digest
 
     async def run(self, language: Language, code: str, *, timeout: float, on_output: OnOutput) -> Execution:
@@ -168,9 +168,6 @@ class IsolatedKernel:
         if provisioner.link is None:
             raise SandboxFailed("The isolated kernel is gone", "Run the cell again: a fresh one will start")
         return provisioner.link
-
-    async def _ask(self, op: str, **fields: Any) -> dict[str, Any]:
-        return await asyncio.wait_for(asyncio.wrap_future(self._link.request(op, **fields)), ANSWER_WITHIN)
 
     async def _client(self) -> AsyncKernelClient:
         """A client for the running loop that has heard from the kernel on every channel it needs."""
@@ -377,5 +374,5 @@ def _alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
+        pass  # somebody else's, but there
     return True

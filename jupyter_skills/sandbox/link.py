@@ -6,6 +6,7 @@ Jupyter clients that block while they wait, and cells that keep the main thread 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
@@ -26,6 +27,8 @@ from jupyter_skills.sandbox.output import clean_text
 _HIGH_WATER = 16 * 1024 * 1024
 _LARGEST_FRAME = 64 * 1024 * 1024
 _STDERR_KEPT = 4096
+# Seconds for one request to the relay, which answers at once unless somebody inside keeps it from doing so.
+_ANSWER_WITHIN = 60.0
 
 Answer = dict[str, Any]
 
@@ -115,6 +118,23 @@ class Link:
                 self._send(relay.data(number, body[at : at + relay.CHUNK]))
             self._send(relay.control(op="unpack", id=number))
         return answer
+
+    async def ask(
+        self, op: str, *, body: bytes | None = None, on_data: Callable[[bytes], None] = lambda _: None, **fields: Any
+    ) -> Answer:
+        """``request`` for those who can await, with an end to the waiting.
+
+        Raises:
+            SandboxFailed: The relay can't do it, is gone, or doesn't answer; one that doesn't is let go of.
+        """
+        answer = self.request(op, body=body, on_data=on_data, **fields)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(answer), _ANSWER_WITHIN)
+        except TimeoutError:
+            self.close()
+            raise SandboxFailed(
+                "The isolated kernel does not answer", "Run the cell again: a fresh one will start"
+            ) from None
 
     def kill(self, request: Future[Answer]) -> None:
         """Ends the program that an ``exec`` request started; its answer then comes as usual."""

@@ -47,7 +47,7 @@ async def test_text_streams_while_the_code_runs(sandbox: IsolatedKernel) -> None
     work = asyncio.create_task(sandbox.run("python", code, timeout=30, on_output=heard.put_nowait))
     assert "first" in await asyncio.wait_for(heard.get(), 10)
     assert not work.done()
-    await sandbox._ask("exec", argv=["touch", "/work/go"], limit=10)
+    await sandbox._link.ask("exec", argv=["touch", "/work/go"], limit=10)
     assert (await work).text == "first\nlast\n"
 
 
