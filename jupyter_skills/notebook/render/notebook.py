@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -48,9 +50,9 @@ class NotebookRenderer:
             case TextDelta(text):
                 self._text += text
                 if self._live:
-                    self._part.update(_markdown(self._text))
+                    self._part.update(partial(_markdown, self._text))
             case TextDone(text):
-                self._complete(_markdown(text))
+                self._complete(partial(_markdown, text))
                 self._text = ""
             case CallStarted():
                 self._call, self._output, self._state = event, "", ""
@@ -63,21 +65,20 @@ class NotebookRenderer:
                 self._call = _NO_CALL
                 if event.execution is not None:
                     for image in event.execution.images:
-                        _publish(_image(image))
+                        publish_display_data(_image(image))
                     for file in event.execution.files:
                         _publish_file(file)
 
     def settle(self) -> None:
         """See ``Renderer``."""
         if self._part.free and self._part.shown:
-            self._part.update({"text/plain": ""}, claim=False)  # nothing is waited for any more
+            self._part.update(lambda: {"text/plain": ""}, claim=False)  # nothing is waited for any more
         self._part.flush()
 
     def finish(self, answer: Answer, seconds: float) -> None:
         """See ``Renderer``."""
         self.settle()
-        text = summary(answer, seconds if self._live else None)
-        _publish({"text/html": card.dim(text), "text/plain": text})
+        publish_display_data(_line(summary(answer, seconds if self._live else None)))
 
     def _wait(self, reason: str) -> None:
         if not self._part.free and self._call.tool:
@@ -85,39 +86,35 @@ class NotebookRenderer:
             self._show_call(None)
         elif self._live and reason:
             # The place of this line is taken over by what comes after it, so nothing of it stays.
-            self._part.update({"text/html": card.dim(f"{reason} …"), "text/plain": f"{reason} …"}, claim=False)
+            self._part.update(partial(_line, f"{reason} …"), claim=False)
 
     def _show_call(self, done: CallFinished | None) -> None:
         if done is None and not self._live:
             return
-        asking = self._call.place == "live" and done is None
-        bundle = {
-            "text/html": card.call_card(self._call, self._state, self._output, done, opened=asking),
-            "text/plain": card.plain_card(self._call, self._state, done),
-        }
+        make = partial(_card, self._call, self._state, self._output, done)
         if done is None:
-            self._part.update(bundle)
+            self._part.update(make)
         else:
-            self._complete(bundle)
+            self._complete(make)
 
-    def _complete(self, bundle: Bundle) -> None:
-        self._part.update(bundle)
+    def _complete(self, make: Callable[[], Bundle]) -> None:
+        self._part.update(make)
         self._part.flush()
         self._part = _Part()
 
 
 @dataclass
 class _Part:
-    """One place in the output. What is shown there changes a few times a second at most."""
+    """One place in the output. What is shown there is made, and changes, a few times a second at most."""
 
     shown: Bundle | None = None
-    wanted: Bundle | None = None
+    wanted: Callable[[], Bundle] | None = None
     free: bool = True
     _timer: asyncio.TimerHandle | None = None
     _display: dict[str, str] = field(default_factory=dict)
 
-    def update(self, bundle: Bundle, *, claim: bool = True) -> None:
-        self.wanted = bundle
+    def update(self, make: Callable[[], Bundle], *, claim: bool = True) -> None:
+        self.wanted = make
         was_free, self.free = self.free, not claim
         if self.shown is None or (was_free and claim):
             self.flush()
@@ -128,18 +125,27 @@ class _Part:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self.wanted is None or self.wanted == self.shown:
+        if self.wanted is None:
             return
+        bundle, self.wanted = self.wanted(), None
         if self.shown is None:
             self._display = {"display_id": uuid4().hex}
-            publish_display_data(self.wanted, transient=self._display)
-        else:
-            update_display(self.wanted, raw=True, display_id=self._display["display_id"])
-        self.shown = self.wanted
+            publish_display_data(bundle, transient=self._display)
+        elif bundle != self.shown:
+            update_display(bundle, raw=True, display_id=self._display["display_id"])
+        self.shown = bundle
 
 
-def _publish(bundle: Bundle) -> None:
-    publish_display_data(bundle)
+def _card(call: CallStarted, state: str, output: str, done: CallFinished | None) -> Bundle:
+    asking = call.place == "live" and done is None
+    return {
+        "text/html": card.call_card(call, state, output, done, opened=asking),
+        "text/plain": card.plain_card(call, state, done),
+    }
+
+
+def _line(text: str) -> Bundle:
+    return {"text/html": card.dim(text), "text/plain": text}
 
 
 def _markdown(text: str) -> Bundle:
@@ -152,6 +158,6 @@ def _image(image: Image) -> Bundle:
 
 def _publish_file(file: GeneratedFile) -> None:
     if file.image is not None:
-        _publish(_image(file.image))
+        publish_display_data(_image(file.image))
     if file.saved_as:
-        _publish({"text/html": card.file_link(file), "text/plain": f"{file.saved_as} ({file_size(file)})"})
+        publish_display_data({"text/html": card.file_link(file), "text/plain": f"{file.saved_as} ({file_size(file)})"})
