@@ -6,7 +6,9 @@
     ├── UsageProblem                 a magic or a function was called with words it can't take
     ├── SkillProblem
     │   ├── SkillNotFound            nothing lies under that name or path
-    │   └── InvalidSkill             there is a SKILL.md, but no usable skill in it
+    │   ├── InvalidSkill             there is a SKILL.md, but no usable skill in it
+    │   ├── InvalidArchive           a zip that is damaged, hostile or holds no skill
+    │   └── LockBroken               a skill is not the one that the lock names, or there is no usable lock
     ├── ModelProblem
     │   ├── ModelNotChosen           neither a flag nor a setting names a model
     │   ├── ModelUnknown             no provider knows the name
@@ -67,7 +69,25 @@ class SkillNotFound(SkillProblem):
 
 
 class InvalidSkill(SkillProblem):
-    """There is a SKILL.md, but no usable skill in it."""
+    """There is a SKILL.md, but no usable skill in it.
+
+    Args:
+        message: See ``SkillsError``.
+        next_step: See ``SkillsError``.
+        line: The line of the SKILL.md where it went wrong, from 1, if it is known.
+    """
+
+    def __init__(self, message: str, next_step: str = "", line: int | None = None) -> None:
+        super().__init__(message, next_step)
+        self.line = line
+
+
+class InvalidArchive(SkillProblem):
+    """A zip is damaged or hostile, or there is no skill in it."""
+
+
+class LockBroken(SkillProblem):
+    """A skill is not the one that the lock names, or there is no usable lock."""
 
 
 class ModelProblem(SkillsError):

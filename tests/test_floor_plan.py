@@ -22,10 +22,11 @@ ROOMS = {
     "approval": {"errors"},
     "store": {"errors", "skills"},
     "testing": {"errors"},
-    "agent": {"errors", "settings", "skills", "models", "sandbox", "approval", "store"},
+    "agent": {"errors", "settings", "skills", "models", "sandbox", "approval", "store", "runtime"},
     "notebook": {"errors", "settings", "skills", "models", "sandbox", "approval", "store", "agent"},
     "server": {"errors", "sandbox", "skills", "store"},
     "cli": {"errors", "sandbox", "skills", "store", "agent"},
+    "runtime": set(),
 }
 ONLY_IN = {
     "litellm": {"models/litellm_client.py"},
@@ -78,7 +79,9 @@ def test_files_stay_small(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 400, "ask what the second concept is"
 
 
-def test_the_relay_needs_nothing_but_pyzmq() -> None:
-    """It runs inside any image that has ipykernel."""
-    foreign = {name.split(".")[0] for name in imports(PACKAGE / "sandbox/relay.py")} - set(sys.stdlib_module_names)
-    assert foreign == {"zmq"}
+@pytest.mark.parametrize(
+    ("path", "needs"), [("sandbox/relay.py", {"zmq"}), ("sandbox/imports.py", set()), ("runtime.py", set())]
+)
+def test_what_runs_inside_the_container_needs_nothing_but_what_every_image_has(path: str, needs: set[str]) -> None:
+    foreign = {name.split(".")[0] for name in imports(PACKAGE / path)} - set(sys.stdlib_module_names)
+    assert foreign == needs

@@ -7,20 +7,34 @@ import io
 import os
 import re
 import tarfile
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jupyter_skills.errors import InvalidSkill, SkillNotFound
 from jupyter_skills.skills import frontmatter
+from jupyter_skills.skills.files import FileEntry, FolderFiles, MemoryFiles, SkillFiles, in_memory
+from jupyter_skills.skills.frontmatter import Frontmatter
+from jupyter_skills.skills.problem import Problem
+from jupyter_skills.skills.rules import TOOLS_FIELD, manifest_problems, normalized
+from jupyter_skills.skills.source import FOLDER, TEXT, Source
+
+if TYPE_CHECKING:  # with its JSON schemas it costs more than all else here, and most skills have no tools
+    from jupyter_skills.skills.tools.record import SkillTool
 
 MANIFEST = "SKILL.md"
 
-# Neither belongs to what the author wrote, and both change without the skill changing.
-_SKIPPED_FOLDERS = {"__pycache__", ".git", "node_modules", ".ipynb_checkpoints"}
-# More than the specification allows, for many skills in use have such names, but nothing that leaves a folder.
-_NAME = re.compile(r"(?!\.)[\w.-]{1,100}")
-_PLACEHOLDERS = ("{baseDir}", "${CLAUDE_SKILL_DIR}", "${CLAUDE_PLUGIN_ROOT}")
+# A name is that of a folder where the code runs, so nothing that could leave one, nor too long for one.
+_UNFIT = re.compile(r"[^\w.-]+")
+_LONGEST_NAME = 200  # in bytes, of which file systems allow 255
+_FOLDER = re.compile(
+    r"\$(?:\{CLAUDE_PLUGIN_ROOT\}|CLAUDE_PLUGIN_ROOT)/skills/(?P<own>[\w-]+(?:\.[\w-]+)*)"
+    r"|\$?\{baseDir\}|\{(?:skillDir|skill_dir|SKILL_DIR)\}"
+    r"|\$\{(?:CLAUDE_SKILL_DIR|CLAUDE_PLUGIN_ROOT|SKILL_DIR)\}"
+    r"|\$(?:CLAUDE_SKILL_DIR|CLAUDE_PLUGIN_ROOT|SKILL_DIR)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -31,58 +45,151 @@ class Skill:
         name: Its name, as the model and the user call it.
         description: What it does and when to use it; all that the model sees before it loads the skill.
         body: The instructions: SKILL.md without its frontmatter.
-        folder: Where its files lie.
-        metadata: All fields of the frontmatter but name and description.
+        content: Its files.
+        source: Where it came from.
+        license: What its author says of it, if anything.
+        compatibility: What it needs, in its author's words.
+        metadata: The map below ``metadata:``, all values as they are written.
+        allowed_tools: The value of ``allowed-tools``: text, or a list; None if there is none.
+        declared: The value of ``tools:``, as it was read.
+        manifest_problems: What is wrong with the SKILL.md.
+        lines: The line of each field of the SKILL.md, from 1.
+        body_line: The line of the SKILL.md that the body starts in.
     """
 
     name: str
     description: str
-    body: str
-    folder: Path
-    metadata: dict[str, Any] = field(default_factory=dict, compare=False)
+    body: str = field(repr=False)
+    content: SkillFiles = field(repr=False, compare=False)
+    source: Source = TEXT
+    license: str | None = None
+    compatibility: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    allowed_tools: str | list[str] | None = field(default=None, compare=False)
+    declared: object = field(default=None, repr=False, compare=False)
+    manifest_problems: tuple[Problem, ...] = field(default=(), repr=False, compare=False)
+    lines: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    body_line: int = field(default=1, repr=False, compare=False)
 
     @classmethod
-    def from_path(cls, path: str | Path) -> Skill:
+    def from_path(cls, path: str | Path, source: Source = FOLDER) -> Skill:
         """Reads the skill in a folder.
 
         Args:
             path: The folder, or the SKILL.md in it.
+            source: Where it came from.
 
         Raises:
             SkillNotFound: There is no such folder, or no SKILL.md in it.
-            InvalidSkill: The SKILL.md is unreadable, or names no usable name and description.
+            InvalidSkill: The SKILL.md can't be read, or has no usable description.
         """
-        folder, manifest = _located(path)
+        folder = located(path)
+        files = FolderFiles(folder.resolve())
+        manifest = manifest_of(files.root)
         if manifest is None:
             raise SkillNotFound(f"There is no SKILL.md in '{path}'", "A skill is a folder with a SKILL.md in it")
+        return cls.from_manifest(files, manifest, files.root.name, source)
+
+    @classmethod
+    def from_text(cls, text: str, source: Source = TEXT) -> Skill:
+        """A skill without a folder, from the text of its SKILL.md.
+
+        Raises:
+            InvalidSkill: There is no usable description; or it declares tools, whose scripts could be nowhere.
+        """
+        content = text.encode(errors="surrogatepass")  # half of a pair is no text, and is told of as in a file
+        skill = cls.from_manifest(MemoryFiles({MANIFEST: FileEntry(content)}), MANIFEST, None, source)
+        if skill.declared is not None:
+            raise InvalidSkill(
+                f"The skill '{skill.name}' declares tools, but as text it has no scripts",
+                "Put it into a folder with its scripts, and use Skill.from_path",
+            )
+        return skill
+
+    @classmethod
+    def from_zip(cls, archive: bytes | str | Path) -> Skill:
+        """A skill from a zip or ``.skill`` archive, held in memory; nothing is written.
+
+        Raises:
+            InvalidArchive: The archive is damaged or hostile, or there is no skill in it.
+            InvalidSkill: See ``from_path``.
+        """
+        from jupyter_skills.skills.archive import unpack
+
+        data = archive if isinstance(archive, bytes) else Path(archive).expanduser()
+        label = "" if isinstance(data, bytes) else str(archive)
+        opened = unpack(data)
+        manifest = _spelling_of_manifest(opened.files.paths()) or MANIFEST
+        return cls.from_manifest(opened.files, manifest, opened.folder or None, Source("archive", label))
+
+    @classmethod
+    def from_files(cls, files: SkillFiles, folder_name: str | None, source: Source) -> Skill:
+        """A skill from its files, wherever they are; see ``from_path`` for the errors."""
+        manifest = _spelling_of_manifest(files.paths())
+        if manifest is None:
+            raise SkillNotFound("There is no SKILL.md", "A skill is a folder with a SKILL.md in it")
+        return cls.from_manifest(files, manifest, folder_name, source)
+
+    @classmethod
+    def from_manifest(cls, files: SkillFiles, manifest: str, folder_name: str | None, source: Source) -> Skill:
+        """A skill from its files, of which only the SKILL.md is read.
+
+        Args:
+            files: The files.
+            manifest: The path of the SKILL.md among them.
+            folder_name: The name of the folder that they lie in, if they do.
+            source: Where they came from.
+
+        Raises:
+            InvalidSkill: See ``from_path``.
+        """
         try:
-            text = manifest.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise InvalidSkill(f"'{manifest}' is not UTF-8 text", "Save it as UTF-8") from None
-        except OSError as error:
-            raise InvalidSkill(f"'{manifest}' can't be read: {error.strerror}", "Check its permissions") from None
-        try:
-            fields, body = frontmatter.split(text)
+            front = frontmatter.parse(files.entry(manifest).content)
+            problems = manifest_problems(front, folder_name)
             return cls(
-                name=_safe_name(_text_field(fields, "name")),
-                description=_text_field(fields, "description"),
-                body=body,
-                folder=folder.resolve(),
-                metadata={key: value for key, value in fields.items() if key not in ("name", "description")},
+                name=_usable_name(front, folder_name),
+                description=_usable_description(front),
+                body=front.body,
+                content=files,
+                source=source,
+                license=_optional(front, "license"),
+                compatibility=_optional(front, "compatibility"),
+                metadata=_flat(front.texts.get("metadata")),
+                allowed_tools=_grants(front.texts.get("allowed-tools")),
+                declared=front.fields.get(TOOLS_FIELD),
+                manifest_problems=tuple(problems),
+                lines=front.lines,
+                body_line=front.body_line,
             )
         except InvalidSkill as error:
-            raise InvalidSkill(f"'{folder}' holds no usable skill: {error.message}", error.next_step) from None
+            where = f"'{files.root}'" if files.root else source
+            raise InvalidSkill(f"No usable skill in {where}: {error.message}", error.next_step, error.line) from None
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that its files lie in; None for one from an archive or from text."""
+        return self.content.root
+
+    @cached_property
+    def _tools(self) -> tuple[tuple[SkillTool, ...], tuple[Problem, ...]]:
+        from jupyter_skills.skills.tools import tools_of
+
+        tools, problems = tools_of(self.declared, self.content, self.lines.get(TOOLS_FIELD))
+        return tuple(tools), tuple(problems)
+
+    @property
+    def tools(self) -> tuple[SkillTool, ...]:
+        """The tools that it brings along; read from its files, nothing is run."""
+        return self._tools[0]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What it was loaded in spite of; ``validate`` says more."""
+        return *self.manifest_problems, *self._tools[1]
 
     def files(self) -> list[str]:
-        """Paths of its files relative to the folder, with ``/``, sorted. Links are left out: they may lead outside."""
-        found = []
-        for where, folders, names in os.walk(self.folder):
-            folders[:] = [name for name in folders if name not in _SKIPPED_FOLDERS]
-            for name in names:
-                path = Path(where, name)
-                if path.is_file() and not path.is_symlink() and _is_text(name):
-                    found.append(path.relative_to(self.folder).as_posix())
-        return sorted(found)
+        """Paths of its files relative to its folder, with ``/``, sorted. Links are left out: they may lead outside."""
+        return self.content.paths()
 
     def read(self, path: str) -> bytes:
         """One of its files.
@@ -97,21 +204,88 @@ class Skill:
         plain = PurePosixPath(os.path.normpath(path)).as_posix()
         if plain not in self.files():
             raise SkillNotFound(f"The skill '{self.name}' has no file '{path}'", "Use a path that the skill lists")
-        return self._bytes(plain)
+        return self.content.entry(plain).content
 
     def instructions(self, folder: str) -> str:
         """The body with the placeholders for the skill's own folder filled in.
 
         Args:
-            folder: Where the skill's files lie for the code that will run.
+            folder: Where the skill's files lie for the code that will run; empty if they lie nowhere.
         """
-        text = self.body
-        for placeholder in _PLACEHOLDERS:
-            text = text.replace(placeholder, folder)
-        return text
+        if not folder:
+            return self.body
+        own = {None, self.name, *([self.content.root.name] if self.content.root else [])}
+
+        def fill(match: re.Match[str]) -> str:
+            # A plugin's root is the folder above 'skills/'; only this skill of it is here.
+            return folder if match["own"] in own else match[0]
+
+        return _FOLDER.sub(fill, self.body)
+
+    def refreshed(self) -> Skill:
+        """The skill as its folder has it now; itself if it has none.
+
+        Raises:
+            SkillProblem: It can't be read any more.
+        """
+        if not isinstance(self.content, FolderFiles):
+            return self
+        return replace(self.from_path(self.content.root, self.source), name=self.name)
+
+    def snapshot(self) -> Skill:
+        """The skill with all its files held in memory as they are now, so that they fit each other.
+
+        Raises:
+            SkillProblem: It can't be read.
+        """
+        if isinstance(self.content, MemoryFiles):
+            return self
+        files = in_memory(self.content)
+        now = self.from_files(files, files.root.name if files.root else None, self.source)
+        return replace(now, name=self.name)
+
+    def file_digests(self) -> dict[str, str]:
+        """``sha256:…`` of each file, with ``+x`` for an executable one.
+
+        Raises:
+            InvalidSkill: A file can't be read.
+        """
+        digests = {}
+        for path in self.files():
+            entry = self.content.entry(path)
+            digests[path] = f"sha256:{hashlib.sha256(entry.content).hexdigest()}{'+x' * entry.executable}"
+        return digests
+
+    @property
+    def digest(self) -> str:
+        """``sha256:…`` over all its files as they are now: their paths, executable bits and bytes.
+
+        Raises:
+            InvalidSkill: A file can't be read.
+        """
+        return self._digest_in_memory if isinstance(self.content, MemoryFiles) else self._digest()
+
+    @cached_property
+    def _digest_in_memory(self) -> str:
+        return self._digest()
+
+    def _digest(self) -> str:
+        # NUL is the one character that no path has, so that no name of a file can look like another line.
+        whole = "".join(f"{digest} {path}\0" for path, digest in self.file_digests().items())
+        return "sha256:" + hashlib.sha256(whole.encode()).hexdigest()
+
+    def to_zip(self) -> bytes:
+        """All its files as a zip, below a folder of its name: the same bytes for the same files, whatever their dates.
+
+        Raises:
+            SkillProblem: A file can't be read, or could not be unpacked everywhere.
+        """
+        from jupyter_skills.skills.archive import pack
+
+        return pack(self.content, self.name)
 
     def to_tar(self) -> bytes:
-        """All its files as an uncompressed tar: the same bytes for the same files, whatever their dates and owners.
+        """All its files as an uncompressed tar, for a sandbox; the same bytes for the same files.
 
         Raises:
             InvalidSkill: A file can't be read.
@@ -119,66 +293,86 @@ class Skill:
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
             for path in self.files():
-                content = self._bytes(path)
+                entry = self.content.entry(path)
                 member = tarfile.TarInfo(path)
-                member.size = len(content)
-                member.mode = 0o755 if os.access(self.folder / path, os.X_OK) else 0o644
-                archive.addfile(member, io.BytesIO(content))
+                member.size = len(entry.content)
+                member.mode = 0o755 if entry.executable else 0o644
+                archive.addfile(member, io.BytesIO(entry.content))
         return buffer.getvalue()
 
-    def _bytes(self, path: str) -> bytes:
-        try:
-            return (self.folder / path).read_bytes()
-        except OSError as error:
-            raise InvalidSkill(
-                f"The file '{path}' of the skill '{self.name}' can't be read: {error.strerror}",
-                "Check its permissions, or unload the skill",
-            ) from None
 
-    @property
-    def digest(self) -> str:
-        """``sha256:…`` over all its files as they are now: their paths, executable bits and bytes."""
-        return "sha256:" + hashlib.sha256(self.to_tar()).hexdigest()
+def located(path: str | Path) -> Path:
+    """The folder that a path to a folder, or to a SKILL.md, means.
 
-
-def _is_text(name: str) -> bool:
-    """Whether a file's name is text; one that is not could not be told to a model."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _located(path: str | Path) -> tuple[Path, Path | None]:
-    """The folder that a path means, and the manifest in it, whichever way its name is written."""
+    Raises:
+        SkillNotFound: There is none.
+    """
     try:
         folder = Path(path).expanduser()
         if folder.name.lower() == MANIFEST.lower() and not folder.is_dir():
             folder = folder.parent
-        if not folder.exists():
+        if not folder.is_dir():
             raise SkillNotFound(f"There is no folder '{path}'", "Check the path, or see '%skill list --available'")
-        entries = sorted(folder.iterdir())
     except (OSError, RuntimeError) as error:  # expanduser raises the latter for a user that isn't there
         reason = getattr(error, "strerror", None) or error
         raise SkillNotFound(f"'{path}' can't be read: {reason}", "Give a skill's folder") from None
-    found = (entry for entry in entries if entry.name.lower() == MANIFEST.lower() and entry.is_file())
-    return folder, next(found, None)
+    return folder
 
 
-def _safe_name(name: str) -> str:
-    """The name, if it can be that of a folder: a skill's files lie at ``/skills/<name>/`` when its code runs."""
-    if not _NAME.fullmatch(name):
+def manifest_of(folder: Path) -> str | None:
+    """The name of the SKILL.md in a folder as it is written there; None if there is none.
+
+    Raises:
+        SkillNotFound: The folder can't be read.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if entry.name.lower() == MANIFEST.lower() and entry.is_file()]
+    except OSError as error:
+        raise SkillNotFound(f"'{folder}' can't be read: {error.strerror}", "Check its permissions") from None
+    return _spelling_of_manifest(names)
+
+
+def _spelling_of_manifest(paths: list[str]) -> str | None:
+    return next((path for path in sorted(paths) if path.lower() == MANIFEST.lower()), None)
+
+
+def _usable_name(front: Frontmatter, folder_name: str | None) -> str:
+    """The name that was written, or the folder's, made fit to be that of a folder."""
+    text = front.texts.get("name")
+    for candidate in (text if isinstance(text, str) else "", folder_name or ""):
+        name = _UNFIT.sub("-", normalized(candidate)).strip("-.")
+        if name := name.encode()[:_LONGEST_NAME].decode(errors="ignore"):
+            return name
+    raise InvalidSkill("It has no usable name", "Add a line 'name: …' to its frontmatter")
+
+
+def _usable_description(front: Frontmatter) -> str:
+    text = front.texts.get("description")
+    if isinstance(text, list) and all(isinstance(part, str) for part in text):
+        text = " ".join(text)
+    if not isinstance(text, str) or not text.strip():
         raise InvalidSkill(
-            f"The name '{name[:80]}' can't be a skill's", "Use lower-case letters, digits and hyphens, 64 at most"
+            "It has no usable 'description:'",
+            "Add a line 'description: …' to its frontmatter: what the skill does and when to use it",
+            front.lines.get("description"),
         )
-    return name
+    return " ".join(text.split())
 
 
-def _text_field(fields: dict[str, Any], key: str) -> str:
-    value = fields.get(key)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        value = str(value)
-    if not isinstance(value, str) or not value.strip():
-        raise InvalidSkill(f"SKILL.md has no usable '{key}:'", f"Add a line '{key}: …' to its frontmatter")
-    return " ".join(value.split())
+def _optional(front: Frontmatter, key: str) -> str | None:
+    value = front.texts.get(key)
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        value = ", ".join(value)
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def _grants(value: object) -> str | list[str] | None:
+    if isinstance(value, list | dict):
+        return [part for part in value if isinstance(part, str)]
+    return value if isinstance(value, str) else None
+
+
+def _flat(value: object) -> dict[str, str]:
+    """The metadata map; what is not text in it is left to ``problems`` to tell."""
+    return {key: text for key, text in value.items() if isinstance(text, str)} if isinstance(value, dict) else {}

@@ -1,0 +1,204 @@
+"""The lock: which skills a notebook was written with, to the byte.
+
+``jupyter-skills.lock`` lies in the notebook's folder and belongs into version control. It is JSON: for each loaded
+skill its name, version, digest, source, where it lies if that is near, and the digest of each file, so that
+a change can be named.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jupyter_skills.errors import LockBroken, SkillProblem
+from jupyter_skills.skills.discovery import resolve
+from jupyter_skills.skills.skill import Skill
+
+LOCK_FILE = "jupyter-skills.lock"
+_FORMAT = 1
+_MOST_NAMED = 5
+_NEAR = ("project", "folder", "archive")
+
+
+@dataclass(frozen=True)
+class LockEntry:
+    """One skill in a lock.
+
+    Args:
+        name: Its name.
+        digest: Of all its files.
+        source: Where it came from, as ``Source`` says it.
+        version: What its metadata says, if anything.
+        path: Where it lies, relative to the lock; empty if it is found by its name.
+        pinned: Whether its instructions go into every request.
+        run: Where its code runs; empty for the usual place.
+        files: The digest of each file.
+    """
+
+    name: str
+    digest: str
+    source: str = ""
+    version: str = ""
+    path: str = ""
+    pinned: bool = False
+    run: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, skill: Skill, folder: Path, *, pinned: bool = False, run: str = "") -> LockEntry:
+        """The entry of a skill as it is now.
+
+        Args:
+            skill: The skill.
+            folder: Where the lock will lie.
+            pinned: See the class.
+            run: See the class.
+
+        Raises:
+            LockBroken: Nobody could find the skill again.
+            InvalidSkill: A file of it can't be read.
+        """
+        now = skill.snapshot()
+        return cls(
+            now.name,
+            now.digest,
+            now.source.kind if now.source.kind == "archive" else str(now.source),
+            now.metadata.get("version", ""),
+            _path(skill, folder),
+            pinned,
+            run,
+            now.file_digests(),
+        )
+
+    def find(self, folder: Path) -> Skill:
+        """The skill, if it is still the same.
+
+        Args:
+            folder: Where the lock lies.
+
+        Raises:
+            LockBroken: It has changed; the message says what in it.
+            SkillProblem: It is not there, or can't be read.
+        """
+        skill = self._resolved(folder)
+        now = skill.snapshot()
+        if now.digest != self.digest:
+            raise LockBroken(
+                f"'{self.name}' is not the skill that was locked: {self._changes(now)}",
+                "Bring back the old files, or look at the new ones and run '%skill freeze' again",
+            )
+        return skill
+
+    def renewed(self, folder: Path) -> LockEntry:
+        """The entry of the same skill as it is now.
+
+        Raises:
+            SkillProblem: It is not there, or can't be read.
+        """
+        return self.of(self._resolved(folder), folder, pinned=self.pinned, run=self.run)
+
+    def _resolved(self, folder: Path) -> Skill:
+        return resolve(os.path.join(folder, self.path) if self.path else self.name, folder)
+
+    def _changes(self, now: Skill) -> str:
+        files = now.file_digests()
+        kinds = {
+            "changed": sorted(path for path in files.keys() & self.files.keys() if files[path] != self.files[path]),
+            "new": sorted(files.keys() - self.files.keys()),
+            "gone": sorted(self.files.keys() - files.keys()),
+        }
+        return "; ".join(f"{kind}: {_some(paths)}" for kind, paths in kinds.items() if paths) or "its digest differs"
+
+
+def write(entries: Iterable[LockEntry], folder: Path) -> Path:
+    """Writes a lock; one that is there is replaced.
+
+    Args:
+        entries: The skills, in the order they were loaded.
+        folder: Where to.
+
+    Raises:
+        LockBroken: It can't be written.
+    """
+    path = folder / LOCK_FILE
+    content = {"format": _FORMAT, "skills": [asdict(entry) for entry in entries]}
+    temporary = path.with_name(f".{LOCK_FILE}.{os.getpid()}")
+    try:
+        temporary.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise LockBroken(f"'{path}' can't be written: {error.strerror}", "Make the folder writable") from None
+    return path
+
+
+def read(folder: Path) -> list[LockEntry]:
+    """The entries of the lock in a folder.
+
+    Raises:
+        LockBroken: There is none, or it is damaged or of a later version.
+    """
+    path = folder / LOCK_FILE
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise LockBroken(f"There is no '{LOCK_FILE}' in '{folder}'", "Make one with '%skill freeze'") from None
+    except OSError as error:
+        raise LockBroken(f"'{path}' can't be read: {error.strerror}", "Check its permissions") from None
+    except ValueError as error:
+        raise LockBroken(f"'{path}' is not a lock: {error}", "Make a new one with '%skill freeze'") from None
+    if isinstance(content, dict) and isinstance(content.get("format"), int) and content["format"] > _FORMAT:
+        raise LockBroken(f"'{path}' was made by a later release", "Upgrade jupyter-agent-skills")
+    try:
+        return [_entry(row) for row in content["skills"]]
+    except (KeyError, TypeError, AttributeError):
+        raise LockBroken(f"'{path}' is not a lock", "Make a new one with '%skill freeze'") from None
+
+
+def find_all(folder: Path) -> list[tuple[LockEntry, Skill]]:
+    """All skills of the lock in a folder, each found to be the same to the byte; all of them or none.
+
+    Raises:
+        LockBroken: There is no usable lock, or a skill is gone or has changed; all such are named at once.
+    """
+    found: list[tuple[LockEntry, Skill]] = []
+    wrong: list[SkillProblem] = []
+    for entry in read(folder):
+        try:
+            found.append((entry, entry.find(folder)))
+        except SkillProblem as error:
+            wrong.append(error)
+    if wrong:
+        raise LockBroken(". ".join(error.message for error in wrong), wrong[0].next_step)
+    return found
+
+
+def _entry(row: dict[str, Any]) -> LockEntry:
+    texts = {key: row.get(key, "") for key in ("name", "digest", "source", "version", "path", "run")}
+    files = row["files"]
+    if not all(isinstance(text, str) for text in [*texts.values(), *files, *files.values()]) or not texts["digest"]:
+        raise TypeError
+    return LockEntry(**texts, pinned=bool(row.get("pinned")), files=files)
+
+
+def _path(skill: Skill, folder: Path) -> str:
+    if skill.source.kind not in _NEAR:
+        if skill.folder is None:
+            raise LockBroken(f"'{skill.name}' has no files that could be found again", "Put it into a folder")
+        return ""
+    place = skill.folder or Path(skill.source.detail or os.devnull).expanduser().absolute()
+    if not place.exists() or place == Path(os.devnull):
+        raise LockBroken(f"'{skill.name}' has no files that could be found again", "Put it into a folder")
+    try:
+        return Path(os.path.relpath(place, folder.resolve())).as_posix()
+    except ValueError:  # another drive
+        return str(place)
+
+
+def _some(paths: list[str]) -> str:
+    more = len(paths) - _MOST_NAMED
+    return ", ".join(paths[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
