@@ -12,6 +12,7 @@ from jupyter_skills.errors import UsageProblem
 
 RunPlace = Literal["docker", "live", "off"]
 ApprovalPolicy = Literal["ask", "deny", "allow"]
+Disclosure = Literal["auto", "progressive", "full"]
 
 
 class JupyterSkills(Configurable):
@@ -42,6 +43,16 @@ class JupyterSkills(Configurable):
         "Environment: JUPYTER_SKILLS_APPROVAL.",
     ).tag(config=True)
     max_steps = CInt(20, min=1, help="How many requests one %%ask may send to the model.").tag(config=True)
+
+    disclosure = Enum(
+        get_args(Disclosure),
+        "auto",
+        help="What of a skill the model sees before it asks: its name and description (progressive), all its "
+        "instructions (full), or the latter where they are as short as a description (auto).",
+    ).tag(config=True)
+    catalog_share = CFloat(
+        0.02, min=0.0, max=1.0, help="How much of the model's context the list of skills may take, as a fraction."
+    ).tag(config=True)
 
     @default("model")
     def _model_from_environment(self) -> str:

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jupyter_skills.agent.answer import Answer
+from jupyter_skills.agent.catalog import budget, catalog
 from jupyter_skills.agent.conversation import Conversation
-from jupyter_skills.agent.events import Emit, discard
-from jupyter_skills.agent.executor import Executor, Isolated
-from jupyter_skills.agent.prompt import system_message
+from jupyter_skills.agent.events import Emit, Notice, discard
+from jupyter_skills.agent.executor import Isolated
+from jupyter_skills.agent.prompt import given_at_once, system_message
+from jupyter_skills.agent.router import Router
+from jupyter_skills.agent.shelf import Shelf
 from jupyter_skills.agent.tools import Keep, Toolbox
 from jupyter_skills.agent.turn import Turn
 from jupyter_skills.errors import ModelNotChosen, UsageProblem
@@ -32,7 +35,7 @@ async def ask(
     timeout: float | None = None,
     stream: bool = True,
     conversation: Conversation | None = None,
-    executor: Executor | None = None,
+    router: Router | None = None,
     client: ModelClient | None = None,
     emit: Emit = discard,
     keep: Keep = lambda file: file,
@@ -44,13 +47,13 @@ async def ask(
         prompt: What is asked, in plain words.
         skills: The skills to put before the model: names, folders or skills.
         model: Any model that litellm knows; the configured one if not given.
-        run: ``docker`` or ``off``; ``live`` needs an ``executor``, which the notebook gives.
+        run: ``docker`` or ``off``; ``live`` needs a ``router``, which the notebook gives.
         system: More text for the system message.
         max_steps: How many requests may be sent.
         timeout: Seconds that the model may take for each request.
         stream: Whether the answer is wanted piece by piece, as events.
         conversation: What was said before; the exchange is added to it.
-        executor: Where code runs; if not given, a sandbox is made for this call and ended after it.
+        router: Where code runs; if not given, a sandbox is made for this call and ended after it.
         client: Reaches the model; litellm if not given.
         emit: Told of everything that happens meanwhile.
         keep: Called with each file that the code made; see ``Toolbox``.
@@ -72,15 +75,23 @@ async def ask(
         from jupyter_skills.models.litellm_client import LitellmClient
 
         client = LitellmClient()
-    place = run or settings.place
+    conversation = conversation if conversation is not None else Conversation()
     own = None
-    if executor is None and place != "off":
-        executor, own = _own_sandbox(place)
+    if router is None:
+        router, own = _own_router(run or settings.place)
     try:
+        given = [entry.skill.name for entry in loaded if given_at_once(entry, settings.disclosure)]
+        shelf = Shelf(loaded, conversation, given)
+        listed = [entry.skill for entry in loaded if entry.skill.name not in given]
+        room = budget(settings.catalog_share, await client.context(model)) if listed else 0
+        listing = catalog(listed, room)
+        if listing.notice:
+            emit(Notice(listing.notice))
+        bodies = [shelf.open(name) for name in given]
         turn = Turn(
             model=model,
-            system=system_message(loaded, executor, system),
-            toolbox=Toolbox(loaded, executor, emit, keep),
+            system=system_message(router.default, listing, bodies, shelf.changed, system),
+            toolbox=Toolbox(shelf, router, emit, keep),
             client=client,
             emit=emit,
             max_steps=max_steps or settings.max_steps,
@@ -88,13 +99,15 @@ async def ask(
             timeout=timeout or settings.request_timeout,
             arguments=settings.model_arguments(),
         )
-        return await turn.take(prompt, conversation if conversation is not None else Conversation())
+        return await turn.take(prompt, conversation)
     finally:
         if own is not None:
             await own.stop()
 
 
-def _own_sandbox(place: str) -> tuple[Executor, Sandbox]:
+def _own_router(place: str) -> tuple[Router, Sandbox | None]:
+    if place == "off":
+        return Router(None), None
     if place != "docker":
         raise UsageProblem(f"Code can't run in '{place}' here", "Use run='docker' or run='off'")
     from jupyter_skills.sandbox.kernel import IsolatedKernel
@@ -102,7 +115,7 @@ def _own_sandbox(place: str) -> tuple[Executor, Sandbox]:
 
     limits = DockerSandbox()
     sandbox = IsolatedKernel(limits)
-    return Isolated(sandbox, limits.timeout), sandbox
+    return Router(Isolated(sandbox, limits.timeout), forced=True), sandbox
 
 
 def _loaded(skill: str | Path | Skill | LoadedSkill) -> LoadedSkill:

@@ -16,6 +16,8 @@ class Conversation:
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
+        self.activated: dict[str, str] = {}
+        """The digest of each skill whose instructions were given in it."""
 
     def __len__(self) -> int:
         return len(self._messages)

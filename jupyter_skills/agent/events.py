@@ -21,6 +21,13 @@ class Waiting:
 
 
 @dataclass(frozen=True)
+class Notice:
+    """Something that the user should know, in one sentence."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class TextDone:
     """A part of the answer is complete.
 
@@ -72,7 +79,7 @@ class CallFinished:
     execution: Execution | None = None
 
 
-Event = Waiting | TextDelta | TextDone | CallStarted | CallOutput | CallFinished
+Event = Waiting | Notice | TextDelta | TextDone | CallStarted | CallOutput | CallFinished
 Emit = Callable[[Event], None]
 
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Protocol
 
 from jupyter_skills.approval.request import ApprovalRequest, Approver
 from jupyter_skills.errors import ConsentUnavailable
 from jupyter_skills.sandbox.contract import Execution, Language, OnOutput, Sandbox, StagedSkill
+from jupyter_skills.skills.files import FileEntry, MemoryFiles
 from jupyter_skills.skills.skill import Skill
+
+# Beside the skills' folders, under a name that no skill can have.
+RUNTIME = ".runtime"
 
 
 @dataclass(frozen=True)
@@ -41,8 +47,17 @@ class Executor(Protocol):
         """What it can run."""
         ...
 
+    @property
+    def timeout(self) -> float:
+        """Seconds that one piece of code may run; scripts of skills are held to it everywhere."""
+        ...
+
+    def accepts(self, skill: Skill) -> bool:
+        """Whether code of a skill's own may run here."""
+        ...
+
     def skill_folder(self, skill: Skill) -> str:
-        """Where the code will find the skill's files."""
+        """Where code will find the skill's files; empty if nowhere, as when its code may not run here."""
         ...
 
     async def run(self, code: Code, skills: Iterable[Skill], on_output: OnOutput) -> tuple[Execution, str]:
@@ -50,7 +65,7 @@ class Executor(Protocol):
 
         Args:
             code: What to run.
-            skills: The skills in force, whose files the code may need.
+            skills: Snapshots of the skills whose files the code may need.
             on_output: Called with each piece of text as it is printed.
 
         Returns:
@@ -72,7 +87,10 @@ class Isolated:
     timeout: float
     place: str = "docker"
     languages: tuple[Language, ...] = ("python", "shell")
-    _snapshot: dict[str, StagedSkill] = field(default_factory=dict)
+
+    def accepts(self, skill: Skill) -> bool:
+        """See ``Executor``."""
+        return True
 
     def skill_folder(self, skill: Skill) -> str:
         """See ``Executor``."""
@@ -80,11 +98,8 @@ class Isolated:
 
     async def run(self, code: Code, skills: Iterable[Skill], on_output: OnOutput) -> tuple[Execution, str]:
         """See ``Executor``."""
-        for skill in skills:
-            if skill.name not in self._snapshot:  # an executor serves one turn, which sees each skill as it was once
-                digest = await asyncio.to_thread(getattr, skill, "digest")
-                self._snapshot[skill.name] = StagedSkill(skill.name, digest, skill.to_tar)
-        await self.sandbox.stage(list(self._snapshot.values()))
+        staged = [StagedSkill(skill.name, skill.digest, skill.to_tar) for skill in skills]
+        await self.sandbox.stage([*staged, runtime()])
         execution = await self.sandbox.run(code.language, code.text, timeout=self.timeout, on_output=on_output)
         return execution, "not needed"
 
@@ -104,18 +119,27 @@ class AfterConsent:
     Args:
         kernel: The live kernel.
         approver: Who is asked.
+        trusts: Whether a skill's own code may run there at all.
+        lay_out: Puts a skill's files into a folder; returns it.
         on_asking: Called before the question, so that what was shown so far is complete.
     """
 
     kernel: LiveKernel
     approver: Approver
+    trusts: Callable[[Skill], bool]
+    lay_out: Callable[[Skill], str]
     on_asking: Callable[[], None] = lambda: None
     place: str = "live"
     languages: tuple[Language, ...] = ("python",)
+    timeout: float = 120.0
+
+    def accepts(self, skill: Skill) -> bool:
+        """See ``Executor``."""
+        return self.trusts(skill)
 
     def skill_folder(self, skill: Skill) -> str:
         """See ``Executor``."""
-        return str(skill.folder)
+        return self.lay_out(skill) if self.trusts(skill) else ""
 
     async def run(self, code: Code, skills: Iterable[Skill], on_output: OnOutput) -> tuple[Execution, str]:
         """See ``Executor``.
@@ -133,3 +157,18 @@ class AfterConsent:
             who = "The user" if decision.by == "user" else "The user's settings"
             return Execution("declined", error=f"{who} declined to run this code; it did not run."), decision.by
         return await self.kernel.run(code.text, on_output), decision.by
+
+
+@cache
+def runtime() -> StagedSkill:
+    """What the code of tool calls imports, as a package beside the skills: see ``jupyter_skills/runtime.py``."""
+    from jupyter_skills import runtime as module
+
+    files = MemoryFiles(
+        {
+            "jupyter_skills/__init__.py": FileEntry(b"from jupyter_skills.runtime import tool\n"),
+            "jupyter_skills/runtime.py": FileEntry(Path(module.__file__).read_bytes()),
+        }
+    )
+    package = Skill("runtime", "", "", files)
+    return StagedSkill(RUNTIME, package.digest, package.to_tar)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from html import escape
 
+from jupyter_skills.agent.catalog import Catalog
 from jupyter_skills.agent.executor import Executor
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.store.registry import LoadedSkill
 
 _MOST_FILES_LISTED = 100
+_SHORTEST_CATALOG_ENTRY = 300
 
 _OPENING = "You answer inside a notebook. Your text is shown as Markdown."
 _PLACES = {
@@ -21,33 +23,43 @@ Code runs in the user's own notebook kernel, with their variables, after they ha
 displayed are shown to the user.""",
     "": "No code can be run.",
 }
-_CATALOG = """\
-These skills are at hand. When a task matches the description of one, call load_skill with its name before anything \
-else, and follow its instructions."""
 
 
-def system_message(skills: Iterable[LoadedSkill], executor: Executor | None, more: str = "") -> str:
+def given_at_once(entry: LoadedSkill, disclosure: str) -> bool:
+    """Whether a skill's instructions belong into the system message, rather than its description.
+
+    Args:
+        entry: The skill.
+        disclosure: The setting of that name.
+    """
+    if entry.pinned or disclosure == "full":
+        return True
+    skill = entry.skill
+    short = len(skill.body) <= _SHORTEST_CATALOG_ENTRY
+    return disclosure == "auto" and short and len(skill.body) <= len(skill.description) and len(skill.files()) == 1
+
+
+def system_message(
+    executor: Executor | None,
+    catalog: Catalog,
+    given: Sequence[Skill] = (),
+    changed: Sequence[str] = (),
+    more: str = "",
+) -> str:
     """What the model is told before the conversation.
 
     Args:
-        skills: The skills in force.
-        executor: Where code will run; None if nowhere.
+        executor: Where its code will run; None if nowhere.
+        catalog: The skills it can load.
+        given: The skills whose instructions it gets at once.
+        changed: The names of skills that have changed since it loaded them.
         more: The user's own system text.
     """
-    skills = list(skills)
-    parts = [_OPENING, _PLACES[executor.place if executor else ""]]
-    if catalog := [entry for entry in skills if not entry.pinned]:
-        parts.append(_CATALOG)
-        rows = (
-            f"<skill>\n<name>{escape(entry.skill.name)}</name>\n"
-            f"<description>{escape(entry.skill.description, quote=False)}</description>\n</skill>"
-            for entry in catalog
-        )
-        parts.append("<available_skills>\n" + "\n".join(rows) + "\n</available_skills>")
-    parts += [skill_content(entry.skill, executor) for entry in skills if entry.pinned]
-    if more:
-        parts.append(more)
-    return "\n\n".join(parts)
+    parts = [_OPENING, _PLACES[executor.place if executor else ""], catalog.text]
+    parts += [skill_content(skill, executor) for skill in given]
+    if changed:
+        parts.append(f"Changed since you loaded them; load them again before you use them: {', '.join(changed)}.")
+    return "\n\n".join(filter(None, [*parts, more]))
 
 
 def skill_content(skill: Skill, executor: Executor | None) -> str:
@@ -57,7 +69,11 @@ def skill_content(skill: Skill, executor: Executor | None) -> str:
     listed = "\n".join(f"<file>{escape(path, quote=False)}</file>" for path in files[:_MOST_FILES_LISTED])
     if len(files) > _MOST_FILES_LISTED:
         listed += f"\n… and {len(files) - _MOST_FILES_LISTED} more"
-    where = f"\n\nSkill directory: {folder}" if folder else ""
+    where = f"\n\nSkill directory: {folder} (relative paths start there)" if folder else ""
+    if executor and not folder:
+        where = (
+            "\n\nIts files lie nowhere for run_python; read them with read_skill_file, or use the skill's own tools."
+        )
     return (
         f'<skill_content name="{escape(skill.name)}">\n{skill.instructions(folder)}{where}\n\n'
         f"<skill_resources>\n{listed}\n</skill_resources>\n</skill_content>"

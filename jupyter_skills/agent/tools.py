@@ -12,13 +12,19 @@ from jupyter_skills.agent.answer import CodeRun
 from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Emit
 from jupyter_skills.agent.executor import Code, Executor
 from jupyter_skills.agent.prompt import skill_content
+from jupyter_skills.agent.router import Router
+from jupyter_skills.agent.shelf import Shelf
+from jupyter_skills.agent.tool_calls import code_for
 from jupyter_skills.approval.request import ApprovalRequest
-from jupyter_skills.errors import SkillNotFound, SkillProblem
+from jupyter_skills.errors import SkillProblem
 from jupyter_skills.models.client import ToolCall
 from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Image, Language
-from jupyter_skills.store.registry import LoadedSkill
+from jupyter_skills.skills.allowed import languages, parse
+from jupyter_skills.skills.skill import Skill
+from jupyter_skills.skills.tools.record import SkillTool, call_name
 
 LOAD_SKILL, READ_FILE, RUN_PYTHON, RUN_SHELL = "load_skill", "read_skill_file", "run_python", "run_shell"
+OWN_TOOLS = frozenset({LOAD_SKILL, READ_FILE, RUN_PYTHON, RUN_SHELL})
 _LANGUAGES: dict[str, tuple[Language, str]] = {RUN_PYTHON: ("python", "code"), RUN_SHELL: ("shell", "command")}
 _LONGEST_FILE = 64 * 1024
 _MOST_ROWS = 30
@@ -31,18 +37,16 @@ class Toolbox:
     """The tools of one turn.
 
     Args:
-        skills: The skills in force.
-        executor: Where code runs; None if the model may not run any.
+        shelf: The skills in force.
+        router: Where code runs.
         emit: Told of each call.
         keep: Called with each file that code made; returns it, with ``saved_as`` set if it was saved. An
             ``OSError`` of it is noted, and the file stays in the answer.
     """
 
-    def __init__(
-        self, skills: Sequence[LoadedSkill], executor: Executor | None, emit: Emit, keep: Keep = lambda file: file
-    ) -> None:
-        self._skills = {entry.skill.name: entry.skill for entry in skills}
-        self._executor = executor
+    def __init__(self, shelf: Shelf, router: Router, emit: Emit, keep: Keep = lambda file: file) -> None:
+        self._shelf = shelf
+        self._router = router
         self._emit = emit
         self._keep = keep
         self.code: list[CodeRun] = []
@@ -50,23 +54,33 @@ class Toolbox:
         self.images: list[Image] = []
 
     def definitions(self) -> list[dict[str, Any]]:
-        """The tools in OpenAI's function form; the same bytes for the same skills."""
+        """The tools in OpenAI's function form; the same bytes for the same skills.
+
+        Those of a skill are among them once it is active; what active skills say in ``allowed-tools`` may
+        leave some of the others out.
+
+        Raises:
+            SkillProblem: An active skill can't be read.
+        """
         tools = []
-        if self._skills:
-            name = {"type": "string", "enum": list(self._skills)}
+        if self._shelf.names:
+            name = {"type": "string", "enum": self._shelf.names}
             path = {"type": "string", "description": "As load_skill lists it."}
             tools += [
                 _function(LOAD_SKILL, "Get the instructions of a skill and the list of its files.", name=name),
                 _function(READ_FILE, "Read one file of a skill.", skill=name, path=path),
             ]
-        languages = self._executor.languages if self._executor else ()
+        languages = self._languages()
         if "python" in languages:
             code = {"type": "string", "description": "The code; the value of a last expression is shown."}
             tools.append(_function(RUN_PYTHON, "Run Python; variables are kept from call to call.", code=code))
         if "shell" in languages:
             command = {"type": "string", "description": "For bash."}
             tools.append(_function(RUN_SHELL, "Run a shell command where run_python runs.", command=command))
-        return tools
+        return tools + [
+            _definition(called, tool.description, dict(tool.parameters))
+            for called, (_, tool, _) in self._skill_tools().items()
+        ]
 
     async def run(self, call: ToolCall) -> str:
         """Does what the model called for.
@@ -78,15 +92,28 @@ class Toolbox:
             SandboxProblem: There is no sandbox to run the code in.
             ConsentUnavailable: There is nobody to ask whether the code may run.
         """
+        skill_tools = self._skill_tools()
         arguments, complaint = _arguments(call, self.definitions())
+        if call.name in skill_tools and not complaint:
+            skill, tool, executor = skill_tools[call.name]
+            arguments, complaints = tool.checked(arguments)
+            if not complaints:
+                try:
+                    code = code_for(skill, tool, arguments, executor.skill_folder(skill), executor.timeout)
+                except ValueError as error:
+                    complaints = [str(error)]
+            if not complaints:
+                return await self._run_code(executor, Code(call.name, "python", code))
+            complaint = f"Error: {call.name} did not run. {'; '.join(complaints)}. Call it again."
         if complaint:
             self._emit(CallStarted(call.name))
             self._emit(CallFinished(ok=False, result=complaint))
             return complaint
         if call.name in _LANGUAGES:
-            return await self._run_code(call.name, arguments)
-        about = " ".join(str(value) for value in arguments.values())
-        self._emit(CallStarted(call.name, about))
+            language, key = _LANGUAGES[call.name]
+            assert self._router.default is not None
+            return await self._run_code(self._router.default, Code(call.name, language, arguments[key]))
+        self._emit(CallStarted(call.name, " ".join(arguments.values())))
         try:
             result, ok = self._knowledge(call.name, arguments), True
         except SkillProblem as error:
@@ -94,38 +121,57 @@ class Toolbox:
         self._emit(CallFinished(ok, result))
         return result
 
+    def _languages(self) -> frozenset[str]:
+        """What the model's own code may be written in."""
+        offered = frozenset(self._router.default.languages if self._router.default else ())
+        active = [parse(self._shelf.open(name).allowed_tools) for name in self._shelf.active]
+        if not active or not all(active):  # a skill that says nothing narrows nothing
+            return offered
+        return offered & frozenset().union(*map(languages, active))
+
+    def _skill_tools(self) -> dict[str, tuple[Skill, SkillTool, Executor]]:
+        """The tools of active skills that may run somewhere, by the name that the model calls them by."""
+        found: dict[str, tuple[Skill, SkillTool, Executor]] = {}
+        for name in self._shelf.active:
+            skill = self._shelf.open(name)
+            executor = self._router.for_tools_of(self._shelf.entry(name), skill) if skill.tools else None
+            if executor is not None:
+                found.update({call_name(name, tool.name): (skill, tool, executor) for tool in skill.tools})
+        return found
+
     def _knowledge(self, tool: str, arguments: dict[str, Any]) -> str:
-        name = str(arguments["name" if tool == LOAD_SKILL else "skill"])
-        if name not in self._skills:
-            raise SkillNotFound(f"No skill '{name}' is loaded", f"These are: {', '.join(self._skills)}")
-        skill = self._skills[name]
+        name = arguments["name" if tool == LOAD_SKILL else "skill"]
+        skill = self._shelf.open(name)
         if tool == LOAD_SKILL:
-            return skill_content(skill, self._executor)
-        content = skill.read(str(arguments["path"]))
+            if not self._shelf.activate(name):
+                return f"You have the instructions of '{name}' already; they have not changed."
+            return skill_content(skill, self._router.default)
+        path = arguments["path"]
+        if self._router.default and (folder := self._router.default.skill_folder(skill)):
+            path = path.removeprefix(f"{folder}/")
+        content = skill.read(path)
         text = content[:_LONGEST_FILE].decode(errors="replace")
         if "\0" in text:
-            return f"{arguments['path']} is not text ({len(content):,} bytes)."
+            return f"{path} is not text ({len(content):,} bytes)."
         cut = len(content) - _LONGEST_FILE
         return text + (f"\n… {cut:,} bytes left out …" if cut > 0 else "")
 
-    async def _run_code(self, tool: str, arguments: dict[str, Any]) -> str:
-        assert self._executor is not None
-        language, key = _LANGUAGES[tool]
-        code = Code(tool, language, str(arguments[key]))
-        self._emit(CallStarted(tool, "", self._executor.place, language, code.text))
+    async def _run_code(self, executor: Executor, code: Code) -> str:
+        self._emit(CallStarted(code.tool, "", executor.place, code.language, code.text))
         began = time.monotonic()
         execution, consent = _CUT_SHORT, "none yet"
         try:
-            execution, consent = await self._executor.run(
-                code, self._skills.values(), lambda text: self._emit(CallOutput(text))
+            execution, consent = await executor.run(
+                code, self._shelf.in_use(), lambda text: self._emit(CallOutput(text))
             )
             execution = self._kept(execution)
         finally:
-            digest = ApprovalRequest(tool, code.text, language).digest
+            digest = ApprovalRequest(code.tool, code.text, code.language).digest
             seconds = execution.seconds or time.monotonic() - began
-            place = self._executor.place
-            self.code.append(CodeRun(code.text, language, place, consent, digest, execution.outcome, seconds))
-            result = _report(tool, execution)
+            self.code.append(
+                CodeRun(code.text, code.language, executor.place, consent, digest, execution.outcome, seconds)
+            )
+            result = _report(code.tool, execution)
             self._emit(CallFinished(execution.outcome == "ok", result, execution))
         return result
 
@@ -150,6 +196,10 @@ def _function(name: str, description: str, /, **properties: dict[str, Any]) -> d
         "required": list(properties),
         "additionalProperties": False,
     }
+    return _definition(name, description, parameters)
+
+
+def _definition(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
@@ -164,8 +214,12 @@ def _arguments(call: ToolCall, offered: Sequence[dict[str, Any]]) -> tuple[dict[
         json.dumps(arguments, ensure_ascii=False).encode()  # half of a surrogate pair is valid JSON, but no text
     except (ValueError, RecursionError) as error:
         return {}, f"Error: the arguments of {call.name} are not valid JSON ({str(error)[:200]}). Call it again."
+    if not isinstance(arguments, dict):
+        return {}, f"Error: the arguments of {call.name} are not a JSON object. Call it again."
+    if call.name not in OWN_TOOLS:
+        return arguments, ""
     wanted = schema["parameters"]["required"]
-    if not isinstance(arguments, dict) or not all(isinstance(arguments.get(key), str) for key in wanted):
+    if not all(isinstance(arguments.get(key), str) for key in wanted):
         return {}, f"Error: {call.name} takes the text arguments {', '.join(wanted)}. Call it again."
     return {key: arguments[key] for key in wanted}, ""
 

@@ -97,7 +97,11 @@ class ModelReply:
 
 
 class ModelClient(Protocol):
-    """Answers requests. A turn calls ``answer`` once for each step and nothing else."""
+    """Answers requests. ``ask`` asks for the context once; a turn calls ``answer`` once for each step."""
+
+    async def context(self, model: str) -> int | None:
+        """How many tokens a model takes in; None if it is not known."""
+        ...
 
     def answer(self, request: ModelRequest) -> AsyncGenerator[TextDelta | ModelReply, None]:
         """Yields the pieces of text as they come, then exactly one ``ModelReply``.

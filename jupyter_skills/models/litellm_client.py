@@ -43,6 +43,14 @@ _JSON_MESSAGE = re.compile(r'"message": *("(?:[^"\\]|\\.)*")')
 class LitellmClient:
     """Reaches every provider that litellm does. Implements ``ModelClient``."""
 
+    async def context(self, model: str) -> int | None:
+        """See ``ModelClient``."""
+        litellm = await _litellm()
+        # The table itself: the function that looks things up in it asks some providers over the network.
+        facts = litellm.model_cost.get(model) or litellm.model_cost.get(model.partition("/")[2]) or {}
+        tokens = facts.get("max_input_tokens") or facts.get("max_tokens")
+        return int(tokens) if isinstance(tokens, int | float) else None
+
     async def answer(self, request: ModelRequest) -> AsyncGenerator[TextDelta | ModelReply, None]:
         """Yields the text as it comes, then the whole reply; see ``ModelClient``."""
         litellm = await _litellm()

@@ -21,6 +21,7 @@ from jupyter_client.manager import AsyncKernelManager
 from traitlets.config import Config
 
 from jupyter_skills.errors import SandboxFailed, SandboxProblem
+from jupyter_skills.sandbox import imports
 from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Language, OnOutput, Outcome, StagedSkill
 from jupyter_skills.sandbox.files import WorkFolder
 from jupyter_skills.sandbox.heard import Heard
@@ -38,7 +39,14 @@ _MOST_DRAINED = 10_000
 _LONGEST_FOLDER = 60
 
 # Results are sent out and not kept: kept, they would fill the memory, and after a thousand IPython warns of it.
-_SETUP = "get_ipython().displayhook.do_full_cache = 0"
+# The code of skills' tools finds what it needs beside the skills (agent/executor.py puts it there).
+_SETUP = f"""
+get_ipython().displayhook.do_full_cache = 0
+__import__("sys").path.append("/skills/.runtime")
+exec({Path(imports.__file__).read_text(encoding="utf-8")!r}, apart := {{}})
+get_ipython().events.register("pre_run_cell", apart.pop("keep_apart"))
+del apart
+"""
 
 # jupyter_client logs each error with its traceback before it raises it; the one line that follows is enough.
 _LOG = logging.getLogger("jupyter_skills.kernel_manager")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from jupyter_skills.errors import SkillNotFound
+from jupyter_skills.errors import SkillNotFound, SkillProblem
 from jupyter_skills.skills.skill import Skill
 
 
@@ -17,10 +17,12 @@ class LoadedSkill:
     Args:
         skill: The skill as it was read when it was loaded.
         pinned: Whether its instructions go into every request instead of waiting to be asked for.
+        run: Where its code runs, ``docker``, ``live`` or ``off``; empty for the usual place.
     """
 
     skill: Skill
     pinned: bool = False
+    run: str = ""
 
 
 class Registry:
@@ -38,10 +40,24 @@ class Registry:
     def __contains__(self, name: object) -> bool:
         return name in self._loaded
 
-    def load(self, skill: Skill, *, pinned: bool = False) -> LoadedSkill:
+    def load(self, skill: Skill, *, pinned: bool = False, run: str = "") -> LoadedSkill:
         """Puts a skill in force; one of the same name is replaced, and keeps its place in the order."""
-        self._loaded[skill.name] = LoadedSkill(skill, pinned)
+        self._loaded[skill.name] = LoadedSkill(skill, pinned, run)
         return self._loaded[skill.name]
+
+    def refresh(self) -> None:
+        """Reads all skills again, so that what was changed in their folders since is seen.
+
+        Raises:
+            SkillProblem: One can't be read any more; then all stay as they were.
+        """
+        fresh = {}
+        for name, entry in self._loaded.items():
+            try:
+                fresh[name] = replace(entry, skill=entry.skill.refreshed())
+            except SkillProblem as error:
+                raise type(error)(error.message, f"Mend it, or take it out of force: '%skill unload {name}'") from None
+        self._loaded = fresh
 
     def get(self, name: str) -> LoadedSkill:
         """A skill in force.

@@ -2,72 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jupyter_skills import Skill, ask
-from jupyter_skills.agent.conversation import Conversation
-from jupyter_skills.agent.events import CallFinished, CallStarted, Event, TextDone
-from jupyter_skills.agent.executor import Isolated
+from jupyter_skills.agent.events import CallFinished, CallStarted, TextDone
+from jupyter_skills.agent.router import Router
 from jupyter_skills.errors import EngineMissing, ModelFailed, ModelNotChosen, SkillNotFound, UsageProblem
 from jupyter_skills.models.client import TextDelta, Usage
-from jupyter_skills.sandbox.kernel import IsolatedKernel
-from jupyter_skills.settings import JupyterSkills
 from jupyter_skills.testing import Call, ScriptedModel, Turn
-from tests.conftest import write_skill
-
-
-class Talk:
-    """One conversation with a scripted model, in one sandbox."""
-
-    def __init__(self, model: ScriptedModel, provider: str = "openai") -> None:
-        self.model, self.provider = model, provider
-        self.settings = JupyterSkills(api_base=model.url if provider == "openai" else model.root)
-        self.conversation = Conversation()
-        self.events: list[Event] = []
-
-    async def ask(self, prompt: str = "Go on", **more: Any) -> Any:
-        more = {"run": "off", **more} if "executor" not in more else more
-        return await ask(
-            prompt,
-            model=f"{self.provider}/scripted",
-            settings=self.settings,
-            conversation=self.conversation,
-            emit=self.events.append,
-            **more,
-        )
-
-    def sent(self, request: int = -1) -> list[dict[str, Any]]:
-        return self.model.requests[request].body["messages"]
-
-    def tools(self, request: int = -1) -> list[str]:
-        return [tool["function"]["name"] for tool in self.model.requests[request].body.get("tools", [])]
-
-
-@pytest.fixture
-def talk(model: ScriptedModel) -> Talk:
-    return Talk(model)
-
-
-@pytest.fixture
-def skill(tmp_path: Path) -> Skill:
-    folder = write_skill(tmp_path, "counter", description="Counts <things> & more.", body="Use {baseDir}/count.py.")
-    (folder / "count.py").write_text("print('one, two')\n")
-    return Skill.from_path(folder)
-
-
-@pytest.fixture
-def isolated(sandbox: IsolatedKernel) -> Isolated:
-    return Isolated(sandbox, 30)
+from tests.agent.conftest import Talk
 
 
 @pytest.mark.docker
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
 async def test_code_runs_and_its_result_goes_back_until_the_model_has_finished(
-    model: ScriptedModel, isolated: Isolated, provider: str, *, stream: bool
+    model: ScriptedModel, isolated: Router, provider: str, *, stream: bool
 ) -> None:
     talk = Talk(model, provider)
     model.add(
@@ -75,7 +27,7 @@ async def test_code_runs_and_its_result_goes_back_until_the_model_has_finished(
         Turn("", [Call("run_python", {"code": "print(x)"}), Call("run_shell", {"command": "echo hi"})], usage=(20, 2)),
         Turn("It is 42.", usage=(30, 3)),
     )
-    answer = await talk.ask("What is it?", executor=isolated, stream=stream)
+    answer = await talk.ask("What is it?", router=isolated, stream=stream)
     assert answer.text == "First a number.\n\nIt is 42."
     assert (answer.finish_reason, answer.usage, answer.cost) == ("stop", Usage(60, 6), None)
     assert [(run.language, run.place, run.consent, run.outcome) for run in answer.code] == [
@@ -89,10 +41,10 @@ async def test_code_runs_and_its_result_goes_back_until_the_model_has_finished(
 
 
 @pytest.mark.docker
-async def test_what_code_made_is_told_and_given(talk: Talk, isolated: Isolated) -> None:
+async def test_what_code_made_is_told_and_given(talk: Talk, isolated: Router) -> None:
     code = "from PIL import Image\nImage.new('RGB', (3, 2)).save('dot.gif')\nImage.new('L', (4, 4))"
     talk.model.add(Turn("", [Call("run_python", {"code": code})]), Turn("There."))
-    answer = await talk.ask(executor=isolated)
+    answer = await talk.ask(router=isolated)
     assert [file.path for file in answer.files] == ["dot.gif"]
     assert [(image.mime_type, image.width) for image in answer.images] == [("image/png", 4), ("image/gif", 3)]
     told = talk.sent()[-1]["content"]
@@ -101,23 +53,23 @@ async def test_what_code_made_is_told_and_given(talk: Talk, isolated: Isolated) 
 
 
 @pytest.mark.docker
-async def test_code_that_fails_is_told_and_the_model_may_mend_it(talk: Talk, isolated: Isolated) -> None:
+async def test_code_that_fails_is_told_and_the_model_may_mend_it(talk: Talk, isolated: Router) -> None:
     talk.model.add(
         Turn("", [Call("run_python", {"code": "1 / 0"})]),
         Turn("", [Call("run_python", {"code": "1 / 1"})]),
         Turn("Mended."),
     )
-    answer = await talk.ask(executor=isolated)
+    answer = await talk.ask(router=isolated)
     assert [run.outcome for run in answer.code] == ["error", "ok"]
     assert "ZeroDivisionError: division by zero" in talk.sent(1)[-1]["content"]
 
 
 @pytest.mark.docker
-async def test_variables_are_kept_from_turn_to_turn(talk: Talk, isolated: Isolated) -> None:
+async def test_variables_are_kept_from_turn_to_turn(talk: Talk, isolated: Router) -> None:
     talk.model.add(Turn("", [Call("run_python", {"code": "x = 1"})]), Turn("Set."))
     talk.model.add(Turn("", [Call("run_python", {"code": "x"})]), Turn("It is 1."))
-    await talk.ask("Set x", executor=isolated)
-    await talk.ask("Show x", executor=isolated)
+    await talk.ask("Set x", router=isolated)
+    await talk.ask("Show x", router=isolated)
     assert [message["role"] for message in talk.sent()] == [
         "system",
         *["user", "assistant", "tool", "assistant"],
@@ -139,13 +91,13 @@ async def test_the_model_sees_the_catalog_and_gets_instructions_when_it_asks(tal
 
 
 @pytest.mark.docker
-async def test_the_path_that_a_skill_names_is_where_its_files_lie(talk: Talk, skill: Skill, isolated: Isolated) -> None:
+async def test_the_path_that_a_skill_names_is_where_its_files_lie(talk: Talk, skill: Skill, isolated: Router) -> None:
     talk.model.add(
         Turn("", [Call("load_skill", {"name": "counter"})]),
         Turn("", [Call("run_shell", {"command": "python3 /skills/counter/count.py"})]),
         Turn("Counted."),
     )
-    await talk.ask(skills=[skill], executor=isolated)
+    await talk.ask(skills=[skill], router=isolated)
     assert "Use /skills/counter/count.py." in talk.sent(1)[-1]["content"]
     assert talk.sent()[-1]["content"] == "run_shell: ok\n\none, two"
 
@@ -167,7 +119,7 @@ async def test_files_of_a_skill_can_be_read_and_others_can_not(talk: Talk, skill
         (Call("load_skill", "{not json"), "not valid JSON"),
         (Call("load_skill", {}), "takes the text arguments name"),
         (Call("load_skill", {"name": 3}), "takes the text arguments name"),
-        (Call("load_skill", "[]"), "takes the text arguments name"),
+        (Call("load_skill", "[]"), "are not a JSON object"),
         (Call("load_skill", {"name": "other"}), "No skill 'other' is loaded. These are: counter"),
         (Call("run_python", {"code": "1"}), "there is no tool 'run_python'"),
     ],
@@ -262,12 +214,12 @@ async def test_a_turn_that_fails_half_way_leaves_a_conversation_that_goes_on(
 
 
 async def test_a_turn_without_an_engine_fails_and_leaves_every_call_answered(
-    talk: Talk, isolated: Isolated, monkeypatch: pytest.MonkeyPatch
+    talk: Talk, isolated: Router, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     talk.model.add(Turn("", [Call("run_python", {"code": "1"}), Call("run_python", {"code": "2"})]))
     with pytest.raises(EngineMissing):
-        await talk.ask(executor=isolated)
+        await talk.ask(router=isolated)
     assert [message["role"] for message in talk.conversation.messages] == ["user", "assistant", "tool", "tool"]
 
 
@@ -298,10 +250,10 @@ async def test_a_call_cut_off_in_the_middle_does_not_end_the_conversation(
 
 
 @pytest.mark.docker
-async def test_a_command_that_can_not_be_started_is_told(talk: Talk, isolated: Isolated) -> None:
+async def test_a_command_that_can_not_be_started_is_told(talk: Talk, isolated: Router) -> None:
     commands = ["echo " + "x" * 200_000, "echo \0"]
     talk.model.add(Turn("", [Call("run_shell", {"command": command}) for command in commands]), Turn("Sorry."))
-    answer = await talk.ask(executor=isolated)
+    answer = await talk.ask(router=isolated)
     assert [run.outcome for run in answer.code] == ["error", "error"]
     assert "Argument list too long" in talk.sent()[-2]["content"]
     assert "null byte" in talk.sent()[-1]["content"]

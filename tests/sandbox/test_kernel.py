@@ -238,3 +238,22 @@ async def test_an_image_without_a_kernel_is_named_as_the_cause() -> None:
     with pytest.raises(SandboxFailed, match="has python3 with ipykernel"):
         await sandbox.start()
     assert not sandbox.running
+
+
+async def test_skills_with_modules_of_the_same_name_each_import_their_own(
+    sandbox: IsolatedKernel, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        folder = write_skill(tmp_path, name)
+        (folder / "helper.py").write_text(f"NAME = {name!r}\n")
+        (folder / "core").mkdir()
+        (folder / "core/__init__.py").write_text("from core.part import PART\n")
+        (folder / "core/part.py").write_text(f"PART = {name!r}\n")
+        skill = Skill.from_path(folder)
+        await sandbox.stage([StagedSkill(name, skill.digest, skill.to_tar)])
+    said = []
+    for name in ("one", "two", "one"):
+        code = f"import sys; sys.path.append('/skills/{name}'); import helper, core; helper.NAME + core.PART"
+        said.append((await run(sandbox, code)).text)
+    assert said == ["'oneone'\n", "'twotwo'\n", "'oneone'\n"]
+    assert (await run(sandbox, "helper.NAME, 'keep_apart' in dir()")).text == "('one', False)\n"
