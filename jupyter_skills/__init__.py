@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from jupyter_skills.agent.answer import Answer
     from jupyter_skills.agent.ask import ask
     from jupyter_skills.errors import SkillsError
+    from jupyter_skills.runtime import tool
     from jupyter_skills.skills.skill import Skill
+    from jupyter_skills.skills.validation import validate
     from jupyter_skills.store.registry import Registry
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["Answer", "Registry", "Skill", "SkillsError", "ask"]
+__all__ = ["Answer", "Registry", "Skill", "SkillsError", "ask", "tool", "validate"]
 
 _HOMES = {
     "Answer": "jupyter_skills.agent.answer",
@@ -29,6 +31,8 @@ _HOMES = {
     "Skill": "jupyter_skills.skills.skill",
     "SkillsError": "jupyter_skills.errors",
     "ask": "jupyter_skills.agent.ask",
+    "tool": "jupyter_skills.runtime",
+    "validate": "jupyter_skills.skills.validation",
 }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.cli import build_parser
 from jupyter_skills.notebook.arguments import ask_parser
-from jupyter_skills.notebook.skill_verbs import VERBS
+from jupyter_skills.notebook.verbs import VERBS
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.server.routes import ROUTES
 from jupyter_skills.settings import JupyterSkills
@@ -34,7 +34,7 @@ def _lines() -> Iterator[str]:
     yield from _arguments(ask_parser())
     yield "## `%skill`\n"
     for name, verb in VERBS.items():
-        yield f"### `%skill {name}`\n\n{verb.deed.__doc__}\n"
+        yield f"### `%skill {name}`\n\n{verb.summary}\n"
         yield from _arguments(verb.parser(name))
     yield "## `jupyter skills`\n"
     yield "Exit status 0: good. 1: the thing asked for is bad. 2: wrong usage, or a part is missing.\n"

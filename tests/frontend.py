@@ -136,6 +136,15 @@ class Notebook:
         assert cell.error is None, cell.error
         return cell.stdout.strip()
 
+    def complete(self, typed: str) -> list[str]:
+        """What Tab offers after some text."""
+        request = self.client.complete(typed, len(typed))
+        reply = self.client.get_shell_msg(timeout=30)
+        while reply["parent_header"].get("msg_id") != request:
+            reply = self.client.get_shell_msg(timeout=30)
+        matches: list[str] = reply["content"]["matches"]
+        return matches
+
     def _answer(self, cell: Cell) -> None:
         try:
             question = self.client.get_stdin_msg(timeout=0)

@@ -9,6 +9,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from jupyter_skills.notebook.completion import Matcher, matcher_for
 from jupyter_skills.notebook.magics import SkillMagics
 from jupyter_skills.notebook.session import Session, close
 from jupyter_skills.notebook.transform import await_ask
@@ -23,6 +24,7 @@ class _Loaded:
 
     session: Session
     magics: SkillMagics
+    matcher: Matcher
     before: dict[tuple[str, str], Any] = field(default_factory=dict)
 
 
@@ -35,7 +37,7 @@ def load(shell: InteractiveShell) -> None:
         return
     _warn_of_rival()
     session = Session(shell)
-    ours = _Loaded(session, SkillMagics(session))
+    ours = _Loaded(session, SkillMagics(session), matcher_for(session))
     registered = shell.magics_manager.magics
     for kind, name in _MAGICS:
         if name in registered[kind]:
@@ -51,6 +53,8 @@ def load(shell: InteractiveShell) -> None:
     configurables += [session.settings, session.limits]
     shell.jupyter_skills = session  # type: ignore[attr-defined]  # where the rewritten %%ask cells look for it
     shell.input_transformers_cleanup.append(await_ask)
+    if shell.Completer is not None:
+        shell.Completer.custom_matchers.append(ours.matcher)
     _loaded[id(shell)] = ours
 
 
@@ -70,6 +74,8 @@ def unload(shell: InteractiveShell) -> None:
         if part in configurables:  # IPython itself adds the magics
             configurables.remove(part)
     shell.input_transformers_cleanup.remove(await_ask)
+    if shell.Completer is not None and ours.matcher in shell.Completer.custom_matchers:
+        shell.Completer.custom_matchers.remove(ours.matcher)
     del shell.jupyter_skills  # type: ignore[attr-defined]
     close(ours.session)
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
 
-from jupyter_skills.notebook import skill_verbs
 from jupyter_skills.notebook.session import Session, run_now
 
 
@@ -26,7 +25,9 @@ class SkillMagics(Magics):
     @line_magic
     def skill(self, line: str) -> None:
         """Load, list and look at skills: %skill VERB …; %skill --help says which verbs there are."""
-        skill_verbs.run(self.session, line)
+        from jupyter_skills.notebook import verbs  # with all that they do they cost more than loading the extension
+
+        verbs.run(self.session, line)
 
     @no_var_expand
     @line_cell_magic

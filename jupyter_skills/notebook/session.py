@@ -14,14 +14,15 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from jupyter_skills.errors import AskInterrupted, SkillsError, UsageProblem
 from jupyter_skills.notebook.arguments import ask_parser, parse_ask
+from jupyter_skills.notebook.copies import SkillCopies
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.settings import JupyterSkills
+from jupyter_skills.skills.trust import TrustLedger
 from jupyter_skills.store.registry import LoadedSkill, Registry
 
 if TYPE_CHECKING:
     from jupyter_skills.agent.answer import Answer
     from jupyter_skills.agent.conversation import Conversation
-    from jupyter_skills.agent.executor import Executor
     from jupyter_skills.notebook.render import Renderer
     from jupyter_skills.sandbox.kernel import IsolatedKernel
 
@@ -40,6 +41,8 @@ class Session:
         self.settings = JupyterSkills(parent=shell)
         self.limits = DockerSandbox(parent=shell)
         self.registry = Registry()
+        self.trust = TrustLedger()
+        self.copies = SkillCopies()
         self._conversation: Conversation | None = None
         self._sandbox: IsolatedKernel | None = None
         self._renderer: Renderer | None = None
@@ -110,17 +113,19 @@ class Session:
         from jupyter_skills.agent.ask import ask
         from jupyter_skills.agent.conversation import Conversation
         from jupyter_skills.notebook import files
+        from jupyter_skills.notebook.places import Places
         from jupyter_skills.notebook.render import renderer_for
 
         if options.output and not options.output.isidentifier():
             raise UsageProblem(f"'{options.output}' can't be the name of a variable", "Give another with -o")
         conversation = Conversation() if options.new or self._conversation is None else self._conversation
+        skills = self._skills(options.skill)
         renderer = self._renderer = renderer_for(self.shell)
         began = time.monotonic()
         try:
             answer = await ask(
                 prompt,
-                skills=self._skills(options.skill),
+                skills=skills,
                 model=options.model,
                 run=options.run,
                 system=options.system or "",
@@ -128,7 +133,7 @@ class Session:
                 timeout=options.timeout,
                 stream=not options.no_stream,
                 conversation=conversation,
-                executor=self._executor(options),
+                router=Places(self, consent_given=options.yes).router(options.run, skills),
                 emit=renderer.show,
                 keep=files.save,
                 settings=self.settings,
@@ -144,31 +149,14 @@ class Session:
     def _skills(self, names: list[str] | None) -> list[LoadedSkill]:
         from jupyter_skills.skills.discovery import resolve
 
+        self.registry.refresh()
         if names is None:
             return list(self.registry)
         found = [name if name in self.registry else resolve(name) for name in names]  # all or none
         return [self.registry.get(skill) if isinstance(skill, str) else self.registry.load(skill) for skill in found]
 
-    def _executor(self, options: argparse.Namespace) -> Executor | None:
-        from jupyter_skills.agent.executor import AfterConsent, Isolated
-
-        place = options.run or self.settings.place
-        if place == "off":
-            return None
-        if place == "docker":
-            return Isolated(self.sandbox, self.limits.timeout)
-        if threading.current_thread() is not threading.main_thread():
-            raise UsageProblem(
-                "Code can't run in this kernel from within other code", "Put %%ask at the very start of a cell"
-            )
-        from jupyter_skills.approval.policy import Always, approver_for
-        from jupyter_skills.notebook.consent import TypedConsent
-        from jupyter_skills.notebook.live_kernel import ShellKernel
-
-        approver = Always(True, "-y") if options.yes else approver_for(self.settings.approval, [TypedConsent()])
-        return AfterConsent(ShellKernel(self.shell, self.limits), approver, self._settle)
-
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Completes what was shown so far, because a question to the user comes next."""
         if self._renderer is not None:
             self._renderer.settle()
 
@@ -210,5 +198,6 @@ def run_now(coroutine_function: Callable[..., Coroutine[Any, Any, Any]], *argume
 
 def close(session: Session) -> None:
     """Ends what a session holds. Called when the extension is unloaded."""
+    session.copies.clear()
     if session.sandbox_running:
         run_now(session.stop_sandbox)

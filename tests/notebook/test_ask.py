@@ -120,7 +120,7 @@ def test_just_the_named_skills_are_put_before_the_model(
 ) -> None:
     from tests.conftest import write_skill
 
-    write_skill(workdir / ".agents/skills", "mine")
+    write_skill(workdir / ".agents/skills", "mine", body="Do it with care, and only if asked.")
     model.add(Turn("Ok."), Turn("Ok."))
     notebook.use(model)
     notebook.run("%skill load gif-maker")

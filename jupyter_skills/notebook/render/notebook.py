@@ -12,7 +12,7 @@ from uuid import uuid4
 from IPython.display import publish_display_data, update_display
 
 from jupyter_skills.agent.answer import Answer
-from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, TextDone, Waiting
+from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, Notice, TextDone, Waiting
 from jupyter_skills.agent.markdown import to_html
 from jupyter_skills.models.client import TextDelta
 from jupyter_skills.notebook.render import card
@@ -47,6 +47,8 @@ class NotebookRenderer:
         match event:
             case Waiting(reason):
                 self._wait(reason)
+            case Notice(text):
+                publish_display_data(_line(text))
             case TextDelta(text):
                 self._text += text
                 if self._live:

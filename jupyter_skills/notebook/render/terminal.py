@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from jupyter_skills.agent.answer import Answer
-from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, TextDone, Waiting
+from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, Notice, TextDone, Waiting
 from jupyter_skills.models.client import TextDelta
 from jupyter_skills.notebook.render.words import call_output, call_state, call_title, file_size, summary, visible
 from jupyter_skills.sandbox.output import clean_text
@@ -32,6 +32,8 @@ class TerminalRenderer:
                 if reason and self._watched:
                     self._waiting = True
                     self._write(f"{reason} …")
+            case Notice(text):
+                self._write(f"{clean_text(text)}\n")
             case TextDelta(text):
                 self._write(clean_text(text))
             case TextDone():

@@ -1,0 +1,42 @@
+"""``jupyter skills …``: the command line.
+
+Exit status 0: good. 1: the thing asked for is bad. 2: wrong usage, or a part is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import jupyter_skills
+from jupyter_skills.cli import sandbox, skills
+from jupyter_skills.cli.status import BAD, INTERRUPTED, UNUSABLE
+from jupyter_skills.errors import BuildFailed, InvalidArchive, InvalidSkill, LockBroken, SkillsError
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line; the reference in the docs is generated from it."""
+    parser = argparse.ArgumentParser(prog="jupyter skills", description="Agent Skills in notebooks.")
+    parser.add_argument("--version", action="version", version=jupyter_skills.__version__)
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    skills.add_verbs(verbs)
+    sandbox.add_verbs(verbs)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command line; returns its exit status."""
+    options = build_parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except SkillsError as error:
+        if not getattr(options, "quiet", False):
+            print(f"error: {error}", file=sys.stderr)
+        return BAD if isinstance(error, BuildFailed | InvalidSkill | InvalidArchive | LockBroken) else UNUSABLE
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read the output has heard enough
+        sys.stderr.close()
+        return UNUSABLE

@@ -1,0 +1,168 @@
+"""The verbs of ``jupyter skills`` about skills themselves."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from jupyter_skills.cli.status import BAD, GOOD, UNUSABLE
+
+
+def add_verbs(verbs: Any) -> None:
+    """Adds the verbs of this file to a command line's subparsers."""
+    found = _verb(verbs, "list", _list, "list the skills that can be loaded by name from here", json_too=True)
+    found.add_argument("--all", action="store_true", help="the shadowed and the broken ones too")
+    search = _verb(verbs, "search", _search, "find skills for a task by words, best first", json_too=True)
+    search.add_argument("words", nargs="+", metavar="WORDS", help="what it should be good for")
+    show = _verb(verbs, "show", _show, "say all there is to know about a skill", json_too=True)
+    _add_reference(show)
+    validate = _verb(verbs, "validate", _validate, "hold skills against the specification, strictly", json_too=True)
+    validate.add_argument("path", nargs="+", metavar="PATH", help="a skill's folder, SKILL.md or archive")
+    new = _verb(verbs, "new", _new, "begin a new skill")
+    new.add_argument("name", metavar="NAME", help="letters, digits and hyphens")
+    new.add_argument("--description", metavar="TEXT", default="", help="what it does, and when to use it")
+    new.add_argument("--folder", metavar="FOLDER", default=".agents/skills", help="(default: %(default)s)")
+    pack = _verb(verbs, "pack", _pack, "make an archive of a skill: the same bytes for the same files")
+    _add_reference(pack)
+    pack.add_argument("-o", "--output", metavar="FILE", help="where to (default: NAME.zip)")
+    trust = _verb(verbs, "trust", _trust, "let a skill's code run outside of the sandbox while no byte of it changes")
+    _add_reference(trust)
+    trust.add_argument("--yes", action="store_true", help="trust it in spite of what the scan finds")
+    untrust = _verb(verbs, "untrust", _untrust, "take trust back")
+    _add_reference(untrust)
+    lock = _verb(verbs, "lock", _lock, "write, renew or check the lock of the skills that notebooks here use")
+    lock.add_argument("name", nargs="*", metavar="REF", help="what to lock; those that are locked already if not given")
+    lock.add_argument("--check", action="store_true", help="only say whether all are as they were locked")
+
+
+def _verb(verbs: Any, name: str, run: Any, text: str, *, json_too: bool = False) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    if json_too:
+        parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_reference(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="REF", help="a skill's name, its folder or an archive of it")
+
+
+def _list(options: argparse.Namespace) -> int:
+    from jupyter_skills.skills.discovery import discover
+
+    rows = [found.as_json() for found in discover() if options.all or found.usable]
+    if options.json:
+        _print_json(rows)
+    for row in rows if not options.json else ():
+        mark = f" ({row['problem']})" if row["problem"] else ""
+        print(f"{row['name']}{mark}: {row['description'] or row['folder']}")
+    return GOOD
+
+
+def _search(options: argparse.Namespace) -> int:
+    from jupyter_skills.skills.discovery import discover
+    from jupyter_skills.skills.discovery.search import search
+
+    skills = [found.skill for found in discover() if found.skill and found.usable]
+    hits = search(" ".join(options.words), skills)
+    if options.json:
+        _print_json([{"name": hit.skill.name, "description": hit.skill.description} for hit in hits])
+    for hit in hits if not options.json else ():
+        print(f"{hit.skill.name}: {hit.skill.description}")
+    return GOOD if hits else BAD
+
+
+def _show(options: argparse.Namespace) -> int:
+    from jupyter_skills.skills.discovery import resolve
+    from jupyter_skills.skills.facts import facts_of, table
+    from jupyter_skills.skills.trust import TrustLedger
+
+    facts = facts_of(resolve(options.name), TrustLedger())
+    if options.json:
+        _print_json(facts)
+    else:
+        print(table(facts))
+    return GOOD
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from jupyter_skills.skills.validation import validate
+
+    reports = [validate(path) for path in options.path]
+    if options.json:
+        rows = [report.as_json() for report in reports]
+        _print_json(rows if len(rows) > 1 else rows[0])
+    else:
+        print("\n".join(map(str, reports)))
+    return GOOD if all(report.valid for report in reports) else BAD
+
+
+def _new(options: argparse.Namespace) -> int:
+    from jupyter_skills.skills.scaffold import scaffold
+
+    folder = scaffold(options.name, Path(options.folder), options.description)
+    print(f"Made {folder}. Edit its SKILL.md, then 'jupyter skills validate {folder}'.")
+    return GOOD
+
+
+def _pack(options: argparse.Namespace) -> int:
+    from jupyter_skills.errors import UsageProblem
+    from jupyter_skills.skills.discovery import resolve
+
+    skill = resolve(options.name).snapshot()
+    content = skill.to_zip()
+    target = Path(options.output or f"{skill.name}.zip").expanduser()
+    try:
+        target.write_bytes(content)
+    except OSError as error:
+        raise UsageProblem(f"'{target}' can't be written: {error.strerror}", "Name another file with -o") from None
+    print(f"Packed {skill.name} into {target} ({len(content):,} bytes).")
+    return GOOD
+
+
+def _trust(options: argparse.Namespace) -> int:
+    from jupyter_skills.skills.discovery import resolve
+    from jupyter_skills.skills.scan import alerts_in
+    from jupyter_skills.skills.trust import TrustLedger
+
+    skill = resolve(options.name).snapshot()
+    alerts = alerts_in(skill.content)
+    for finding in alerts:
+        print(finding)
+    if alerts and not options.yes:
+        print(f"{skill.name} is not trusted: look at the above first, then say --yes.")
+        return BAD
+    print(f"Trusted {skill.name}, {TrustLedger().trust(skill)}.")
+    return GOOD
+
+
+def _untrust(options: argparse.Namespace) -> int:
+    from jupyter_skills.skills.discovery import resolve
+    from jupyter_skills.skills.trust import TrustLedger
+
+    skill = resolve(options.name)
+    gone = TrustLedger().untrust(skill)
+    print(f"{skill.name} is no longer trusted." if gone else f"{skill.name} was not among those you trusted.")
+    return GOOD if gone else UNUSABLE
+
+
+def _lock(options: argparse.Namespace) -> int:
+    from jupyter_skills.skills import lock
+    from jupyter_skills.skills.discovery import resolve
+
+    folder = Path.cwd()
+    if options.check:
+        print(f"{len(lock.find_all(folder))} skills are as they were locked.")
+        return GOOD
+    if options.name:
+        entries = [lock.LockEntry.of(resolve(name), folder) for name in options.name]
+    else:
+        entries = [entry.renewed(folder) for entry in lock.read(folder)]
+    print(f"Locked {len(entries)} skill{'' if len(entries) == 1 else 's'} in {lock.write(entries, folder).name}.")
+    return GOOD
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False, indent=2))
