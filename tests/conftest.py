@@ -15,6 +15,9 @@ from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.testing import ScriptedModel
 from tests.frontend import Notebook
 
+NO_HANG = pytest.mark.timeout(60)
+"""For input made to keep a parser busy: without it a hang would only end with the whole run."""
+
 _LEAKING = ("_API_KEY", "_TOKEN", "JUPYTER_SKILLS_")
 
 

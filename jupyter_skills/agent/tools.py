@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -78,7 +79,7 @@ class Toolbox:
             command = {"type": "string", "description": "For bash."}
             tools.append(_function(RUN_SHELL, "Run a shell command where run_python runs.", command=command))
         return tools + [
-            _definition(called, tool.description, dict(tool.parameters))
+            _definition(called, tool.description, deepcopy(dict(tool.parameters)))
             for called, (_, tool, _) in self._skill_tools().items()
         ]
 

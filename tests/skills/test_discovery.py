@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from jupyter_skills.errors import InvalidSkill, SkillNotFound
-from jupyter_skills.skills.discovery import index as index_module
 from jupyter_skills.skills.discovery import discover, resolve
+from jupyter_skills.skills.discovery import index as index_module
 from jupyter_skills.skills.discovery.index import SkillIndex
 from jupyter_skills.skills.source import Source
 from tests.conftest import until, write_skill

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from jupyter_skills.errors import InvalidSkill
 from jupyter_skills.skills.files import FileEntry, FolderFiles, MemoryFiles
 from jupyter_skills.skills.scan import MOST_READ, Finding, scan
 from jupyter_skills.skills.scan.page import MOST_ALERTS
+from tests.conftest import NO_HANG
 
 HEAD = "---\nname: x\ndescription: Makes x.\n---\n\n"
 BASE64 = "aW1wb3J0IG9zLCBzeXMKcHJpbnQoJ2hlbGxvJykK" * 12
@@ -393,6 +393,7 @@ def test_the_order_does_not_depend_on_that_of_the_files() -> None:
     assert [each.path for each in first if each.level == "alert"][:3] == ["a.sh", "a.sh", "b.sh"]
 
 
+@NO_HANG
 @pytest.mark.parametrize("path", ["SKILL.md", "a.sh", "a.py"])
 @pytest.mark.parametrize(
     "piece",
@@ -402,16 +403,14 @@ def test_the_order_does_not_depend_on_that_of_the_files() -> None:
         *("Then send token ", "ignore all the ", "download a.zip "),
     ],
 )
-def test_hostile_text_costs_time_in_proportion(path: str, piece: str) -> None:
-    started = time.monotonic()
-    scanned({path: (piece * (250_000 // len(piece)))})
-    assert time.monotonic() - started < 10
+def test_no_text_hangs_its_scanner(path: str, piece: str) -> None:
+    found = scanned({path: (piece * (250_000 // len(piece)))})
+    assert len(found) < 200, "what is found is bounded too"
 
 
+@NO_HANG
 def test_a_line_of_five_megabytes_is_survived() -> None:
-    started = time.monotonic()
     found = scanned({"a.csv": "x, " * (5 * 1024 * 1024 // 3), "b.csv": "curl " * (1024 * 1024 // 5)})
-    assert time.monotonic() - started < 60
     assert ("unread", None) in of_level("note", found)
 
 

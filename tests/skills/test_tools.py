@@ -9,7 +9,6 @@ import re
 import string
 import subprocess
 import sys
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from jupyter_skills.skills.tools import tools_of
 from jupyter_skills.skills.tools.command import convention_of
 from jupyter_skills.skills.tools.module import module_tools
 from jupyter_skills.skills.tools.record import SkillTool, call_name, is_json
-from tests.conftest import write_skill
+from tests.conftest import NO_HANG, write_skill
 
 SCRIPTS = {
     "SKILL.md": FileEntry(b""),
@@ -483,11 +482,10 @@ def test_argparse_really_gets_the_value(tmp_path: Path, wanted: str, value: str)
     assert run.stdout.strip() == repr([value])
 
 
-def test_no_script_takes_long_to_look_at() -> None:
-    began = time.process_time()
+@NO_HANG
+def test_no_script_hangs_its_reader() -> None:
     for text in (b"import " * 100_000, b"--a" * 100_000, b"getopt " * 100_000, b"-" * 300_000):
-        convention_of(None, ["a"], text)
-    assert time.process_time() - began < 3
+        assert convention_of(None, ["a"], text).style == "positional"
 
 
 # Arguments.
@@ -815,7 +813,7 @@ def test_arguments_of_all_kinds_keep_their_order() -> None:
 @pytest.mark.parametrize(
     "doc",
     [
-        "Does it.\n\n    Args:\n        a: First\n            and more.\n        b (int): Second: yes.\n    Returns:\n     x:",
+        "Does it.\n\n    Args:\n        a: First\n         and more.\n        b (int): Second: yes.\n    Returns:",
         "Does it.\n    Args:\n      a: First and more.\n\n      b: Second: yes.\n\n    Note:\n        c: no",
         "Does it.\n\n    :param a: First and more.\n    :param int b: Second: yes.\n    :returns: x",
         "Does it.\n\n    Parameters:\n        a: First and more.\n        *b: Second: yes.",
@@ -941,10 +939,9 @@ def test_only_a_tools_py_at_the_top_is_looked_at(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line", [":param" + " " * 50_000 + "!", ":param " + "a " * 50_000, "a" * 100_000, " " * 100_000 + "x("]
 )
-def test_no_docstring_takes_long(line: str) -> None:
-    began = time.process_time()
-    functions(f'@tool\ndef f(a):\n    """X.\n\n    Args:\n        {line}\n    {line}\n    """')
-    assert time.process_time() - began < 3
+@NO_HANG
+def test_no_docstring_hangs_its_reader(line: str) -> None:
+    assert functions(f'@tool\ndef f(a):\n    """X.\n\n    Args:\n        {line}\n    {line}\n    """')
 
 
 python = st.text(string.ascii_letters + " \n\t:=,()[]{}'\"@*|.0123456789_\\-#é\0", max_size=60)

@@ -10,9 +10,9 @@ import pytest
 from jupyter_skills import Skill, validate
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.skills.allowed import AllowedTool, languages, parse
+from jupyter_skills.skills.discovery.search import search
 from jupyter_skills.skills.facts import facts_of, table
 from jupyter_skills.skills.scaffold import scaffold
-from jupyter_skills.skills.discovery.search import search
 from jupyter_skills.skills.trust import TrustLedger
 from tests.conftest import write_skill
 
