@@ -8,6 +8,7 @@
     │   ├── SkillNotFound            nothing lies under that name or path
     │   ├── InvalidSkill             there is a SKILL.md, but no usable skill in it
     │   ├── InvalidArchive           a zip that is damaged, hostile or holds no skill
+    │   ├── NotLookedAt              a skill is to be trusted in spite of what a scan found in it
     │   └── LockBroken               a skill is not the one that the lock names, or there is no usable lock
     ├── ModelProblem
     │   ├── ModelNotChosen           neither a flag nor a setting names a model
@@ -48,7 +49,8 @@ class SkillsError(Exception):
 
     def __str__(self) -> str:
         """The whole error in one line."""
-        sentences = (part.rstrip(".") + "." for part in (self.message, self.next_step) if part)
+        parts = (part.rstrip(".") for part in (self.message, self.next_step) if part)
+        sentences = (part if part.endswith(("?", "!")) else f"{part}." for part in parts)
         return " ".join(sentences)
 
     def _render_traceback_(self) -> list[str]:
@@ -75,15 +77,25 @@ class InvalidSkill(SkillProblem):
         message: See ``SkillsError``.
         next_step: See ``SkillsError``.
         line: The line of the SKILL.md where it went wrong, from 1, if it is known.
+        rule: The rule that is broken, as the strict report names it.
     """
 
-    def __init__(self, message: str, next_step: str = "", line: int | None = None) -> None:
+    def __init__(self, message: str, next_step: str = "", line: int | None = None, rule: str = "unusable") -> None:
         super().__init__(message, next_step)
         self.line = line
+        self.rule = rule
+
+    def about(self, what: str) -> InvalidSkill:
+        """The same error, with what it is about in front."""
+        return InvalidSkill(f"{what}: {self.message}", self.next_step, self.line, self.rule)
 
 
 class InvalidArchive(SkillProblem):
     """A zip is damaged or hostile, or there is no skill in it."""
+
+
+class NotLookedAt(SkillProblem):
+    """A skill is to be trusted, and nobody has said to have looked at what a scan found in it."""
 
 
 class LockBroken(SkillProblem):

@@ -7,7 +7,7 @@ library. The code that a tool call becomes (``agent/tool_calls.py``) calls ``cal
 from __future__ import annotations
 
 import codecs
-import importlib.util
+import importlib
 import inspect
 import json
 import os
@@ -72,6 +72,7 @@ async def call_tool(folder: str, function: str, arguments: Mapping[str, Any], *,
     Raises:
         ToolFailed: There is no such function, or it wants other arguments.
     """
+    __tracebackhide__ = True  # IPython's traceback begins with the skill's own code
     imports = _Imports.of(folder, version)
     with imports.in_force():
         called = getattr(imports.tools(), function, None)
@@ -254,12 +255,13 @@ class _Imports:
     def tools(self) -> ModuleType:
         """The skill's ``tools.py``; to be called while the imports are in force."""
         if "tools" not in self.modules:
-            spec = importlib.util.spec_from_file_location("tools", os.path.join(self.folder, "tools.py"))
-            if spec is None or spec.loader is None:
-                raise ToolFailed("tools.py can't be imported")
-            module = importlib.util.module_from_spec(spec)
+            __tracebackhide__ = True
+            path = os.path.join(self.folder, "tools.py")
+            module = ModuleType("tools")
+            module.__file__ = path
             sys.modules["tools"] = module  # dataclasses look there for the module of a class
-            spec.loader.exec_module(module)
+            with open(path, "rb") as source:
+                exec(compile(source.read(), path, "exec"), vars(module))  # noqa: S102 -- to run it is what was asked for
             self.modules["tools"] = module
         return self.modules["tools"]
 

@@ -78,7 +78,7 @@ async def ask(
     conversation = conversation if conversation is not None else Conversation()
     own = None
     if router is None:
-        router, own = _own_router(run or settings.place)
+        router, own = _own_router(run or settings.place, forced=run is not None)
     try:
         given = [entry.skill.name for entry in loaded if given_at_once(entry, settings.disclosure)]
         shelf = Shelf(loaded, conversation, given)
@@ -105,7 +105,7 @@ async def ask(
             await own.stop()
 
 
-def _own_router(place: str) -> tuple[Router, Sandbox | None]:
+def _own_router(place: str, *, forced: bool) -> tuple[Router, Sandbox | None]:
     if place == "off":
         return Router(None), None
     if place != "docker":
@@ -115,7 +115,7 @@ def _own_router(place: str) -> tuple[Router, Sandbox | None]:
 
     limits = DockerSandbox()
     sandbox = IsolatedKernel(limits)
-    return Router(Isolated(sandbox, limits.timeout), forced=True), sandbox
+    return Router(Isolated(sandbox, limits.timeout), forced=forced), sandbox
 
 
 def _loaded(skill: str | Path | Skill | LoadedSkill) -> LoadedSkill:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from html import escape
 
 from jupyter_skills.skills.skill import Skill
+from jupyter_skills.skills.words import CHARACTERS_PER_TOKEN, count
 
-CHARACTERS_PER_TOKEN = 4
 _USUAL_CONTEXT = 100_000
 _LEAST_DESCRIPTION = 40
 
@@ -54,32 +54,30 @@ def catalog(skills: Sequence[Skill], room: int) -> Catalog:
     if not skills:
         return Catalog()
     longest = max(len(skill.description) for skill in skills)
-    rows = [_row(skill, longest) for skill in skills]
-    if _size(rows) <= room:
-        return Catalog(_framed(rows))
+    whole = _framed([_row(skill, longest) for skill in skills])
+    if len(whole) <= room:
+        return Catalog(whole)
     low, high = _LEAST_DESCRIPTION, longest
     while low < high:  # the greatest length that fits, or else the least
         middle = (low + high + 1) // 2
-        if _size([_row(skill, middle) for skill in skills]) <= room:
+        if len(_framed([_row(skill, middle) for skill in skills])) <= room:
             low = middle
         else:
             high = middle - 1
     rows = [_row(skill, low) for skill in skills]
-    listed, used = 0, 0
-    while listed < len(rows) and used + len(rows[listed]) + 1 <= room:
-        used += len(rows[listed]) + 1
-        listed += 1
-    left_out = [skill.name for skill in skills[listed:]]
+    listed = len(rows)
+    if len(_framed(rows)) > room:
+        listed, used = 0, len(_framed([], len(rows)))
+        while listed < len(rows) and used + len(rows[listed]) + 1 <= room:
+            used += len(rows[listed]) + 1
+            listed += 1
     shortened = sum(len(skill.description) > low for skill in skills[:listed])
-    what = []
-    if shortened:
-        what.append(f"the descriptions of {shortened} skills are cut to {low} characters")
-    if left_out:
-        what.append(f"{len(left_out)} skills are listed by name only")
-    more = f"\n<!-- {len(left_out)} more, by name only: {', '.join(map(_safe, left_out))} -->" if left_out else ""
+    what = [f"{count(shortened, 'description')} cut to {low} characters"] if shortened else []
+    if listed < len(rows):
+        what.append(f"{count(len(rows) - listed, 'skill')} left out of the list (but not of load_skill's names)")
     return Catalog(
-        _framed(rows[:listed], more),
-        f"To keep within JupyterSkills.catalog_share, {' and '.join(what)}. Unload what is not needed.",
+        _framed(rows[:listed], len(rows) - listed),
+        f"To keep within JupyterSkills.catalog_share: {', '.join(what)}. Unload what is not needed.",
     )
 
 
@@ -93,15 +91,7 @@ def _row(skill: Skill, longest: int) -> str:
     )
 
 
-def _size(rows: Sequence[str]) -> int:
-    return sum(len(row) + 1 for row in rows)
-
-
-def _framed(rows: Sequence[str], more: str = "") -> str:
-    body = "\n".join(rows) + more
-    return f"{_INTRODUCTION}\n\n<available_skills>\n{body.strip()}\n</available_skills>"
-
-
-def _safe(name: str) -> str:
-    """A name within an XML comment, which must not hold two hyphens in a row."""
-    return escape(name).replace("--", "-\u2010")
+def _framed(rows: Sequence[str], left_out: int = 0) -> str:
+    more = [f"<!-- {left_out:,} more for want of room; load_skill knows their names -->"] if left_out else []
+    body = "\n".join([*rows, *more])
+    return f"{_INTRODUCTION}\n\n<available_skills>\n{body}\n</available_skills>"

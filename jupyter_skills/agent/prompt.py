@@ -11,7 +11,7 @@ from jupyter_skills.skills.skill import Skill
 from jupyter_skills.store.registry import LoadedSkill
 
 _MOST_FILES_LISTED = 100
-_SHORTEST_CATALOG_ENTRY = 300
+_LONGEST_GIVEN = 300
 
 _OPENING = "You answer inside a notebook. Your text is shown as Markdown."
 _PLACES = {
@@ -35,7 +35,7 @@ def given_at_once(entry: LoadedSkill, disclosure: str) -> bool:
     if entry.pinned or disclosure == "full":
         return True
     skill = entry.skill
-    short = len(skill.body) <= _SHORTEST_CATALOG_ENTRY
+    short = len(skill.body) <= _LONGEST_GIVEN
     return disclosure == "auto" and short and len(skill.body) <= len(skill.description) and len(skill.files()) == 1
 
 

@@ -79,7 +79,7 @@ class Toolbox:
             command = {"type": "string", "description": "For bash."}
             tools.append(_function(RUN_SHELL, "Run a shell command where run_python runs.", command=command))
         return tools + [
-            _definition(called, tool.description, deepcopy(dict(tool.parameters)))
+            _definition(called, tool.description + _hint(tool), deepcopy(dict(tool.parameters)))
             for called, (_, tool, _) in self._skill_tools().items()
         ]
 
@@ -148,10 +148,12 @@ class Toolbox:
                 return f"You have the instructions of '{name}' already; they have not changed."
             return skill_content(skill, self._router.default)
         path = arguments["path"]
-        if self._router.default and (folder := self._router.default.skill_folder(skill)):
+        if folder := self._router.default.skill_folder(skill) if self._router.default else "":
             path = path.removeprefix(f"{folder}/")
         content = skill.read(path)
         text = content[:_LONGEST_FILE].decode(errors="replace")
+        if path.lower().endswith(".md"):
+            text = skill.filled(text, folder)
         if "\0" in text:
             return f"{path} is not text ({len(content):,} bytes)."
         cut = len(content) - _LONGEST_FILE
@@ -188,6 +190,10 @@ class Toolbox:
         self.files.update((file.path, file) for file in kept)
         self.images += execution.images
         return replace(execution, files=tuple(kept), notes=tuple(notes))
+
+
+def _hint(tool: SkillTool) -> str:
+    return "" if tool.function else " It runs in the skill's folder, so name other files by their absolute paths."
 
 
 def _function(name: str, description: str, /, **properties: dict[str, Any]) -> dict[str, Any]:

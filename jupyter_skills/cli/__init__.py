@@ -11,8 +11,10 @@ from collections.abc import Sequence
 
 import jupyter_skills
 from jupyter_skills.cli import sandbox, skills
-from jupyter_skills.cli.status import BAD, INTERRUPTED, UNUSABLE
-from jupyter_skills.errors import BuildFailed, InvalidArchive, InvalidSkill, LockBroken, SkillsError
+from jupyter_skills.cli.shell import BAD, INTERRUPTED, UNUSABLE, for_a_shell
+from jupyter_skills.errors import BuildFailed, InvalidArchive, InvalidSkill, LockBroken, NotLookedAt, SkillsError
+
+_BAD = (BuildFailed, InvalidArchive, InvalidSkill, LockBroken, NotLookedAt)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -32,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(options.run(options))
     except SkillsError as error:
         if not getattr(options, "quiet", False):
-            print(f"error: {error}", file=sys.stderr)
-        return BAD if isinstance(error, BuildFailed | InvalidSkill | InvalidArchive | LockBroken) else UNUSABLE
+            print(for_a_shell(error), file=sys.stderr)
+        return BAD if isinstance(error, _BAD) else UNUSABLE
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from jupyter_skills.cli.status import GOOD, UNUSABLE
+from jupyter_skills.cli.shell import GOOD, UNUSABLE
 from jupyter_skills.sandbox.settings import DEFAULT_IMAGE
 
 

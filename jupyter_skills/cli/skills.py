@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from jupyter_skills.cli.status import BAD, GOOD, UNUSABLE
+from jupyter_skills.cli.shell import BAD, GOOD, UNUSABLE, for_a_shell
 
 
 def add_verbs(verbs: Any) -> None:
@@ -33,7 +35,12 @@ def add_verbs(verbs: Any) -> None:
     untrust = _verb(verbs, "untrust", _untrust, "take trust back")
     _add_reference(untrust)
     lock = _verb(verbs, "lock", _lock, "write, renew or check the lock of the skills that notebooks here use")
-    lock.add_argument("name", nargs="*", metavar="REF", help="what to lock; those that are locked already if not given")
+    lock.add_argument(
+        "name",
+        nargs="*",
+        metavar="REF",
+        help="just these; else those that are locked already, as they are now",
+    )
     lock.add_argument("--check", action="store_true", help="only say whether all are as they were locked")
 
 
@@ -63,15 +70,12 @@ def _list(options: argparse.Namespace) -> int:
 
 def _search(options: argparse.Namespace) -> int:
     from jupyter_skills.skills.discovery import discover
-    from jupyter_skills.skills.discovery.search import search
+    from jupyter_skills.skills.verbs import find
 
     skills = [found.skill for found in discover() if found.skill and found.usable]
-    hits = search(" ".join(options.words), skills)
-    if options.json:
-        _print_json([{"name": hit.skill.name, "description": hit.skill.description} for hit in hits])
-    for hit in hits if not options.json else ():
-        print(f"{hit.skill.name}: {hit.skill.description}")
-    return GOOD if hits else BAD
+    lines = list(find(options.words, skills, as_json=options.json))
+    print("\n".join(lines or ["No skill fits these words. See 'jupyter skills list' for all."]))
+    return GOOD
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -88,15 +92,23 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _validate(options: argparse.Namespace) -> int:
+    from jupyter_skills.errors import SkillNotFound
     from jupyter_skills.skills.validation import validate
 
-    reports = [validate(path) for path in options.path]
+    reports = []
+    missing: list[SkillNotFound] = []
+    for path in options.path:
+        try:
+            reports.append(validate(path))
+        except SkillNotFound as error:
+            missing.append(error)
     if options.json:
-        rows = [report.as_json() for report in reports]
-        _print_json(rows if len(rows) > 1 else rows[0])
-    else:
+        _print_json([report.as_json() for report in reports])
+    elif reports:
         print("\n".join(map(str, reports)))
-    return GOOD if all(report.valid for report in reports) else BAD
+    for problem in missing:
+        print(for_a_shell(problem), file=sys.stderr)
+    return UNUSABLE if missing else GOOD if all(report.valid for report in reports) else BAD
 
 
 def _new(options: argparse.Namespace) -> int:
@@ -108,59 +120,56 @@ def _new(options: argparse.Namespace) -> int:
 
 
 def _pack(options: argparse.Namespace) -> int:
-    from jupyter_skills.errors import UsageProblem
     from jupyter_skills.skills.discovery import resolve
+    from jupyter_skills.skills.verbs import pack
 
-    skill = resolve(options.name).snapshot()
-    content = skill.to_zip()
-    target = Path(options.output or f"{skill.name}.zip").expanduser()
-    try:
-        target.write_bytes(content)
-    except OSError as error:
-        raise UsageProblem(f"'{target}' can't be written: {error.strerror}", "Name another file with -o") from None
-    print(f"Packed {skill.name} into {target} ({len(content):,} bytes).")
-    return GOOD
+    return _tell(pack(resolve(options.name), options.output))
 
 
 def _trust(options: argparse.Namespace) -> int:
     from jupyter_skills.skills.discovery import resolve
-    from jupyter_skills.skills.scan import alerts_in
     from jupyter_skills.skills.trust import TrustLedger
+    from jupyter_skills.skills.verbs import trust
 
-    skill = resolve(options.name).snapshot()
-    alerts = alerts_in(skill.content)
-    for finding in alerts:
-        print(finding)
-    if alerts and not options.yes:
-        print(f"{skill.name} is not trusted: look at the above first, then say --yes.")
-        return BAD
-    print(f"Trusted {skill.name}, {TrustLedger().trust(skill)}.")
-    return GOOD
+    return _tell(trust(resolve(options.name), TrustLedger(), looked_at=options.yes))
 
 
 def _untrust(options: argparse.Namespace) -> int:
     from jupyter_skills.skills.discovery import resolve
     from jupyter_skills.skills.trust import TrustLedger
+    from jupyter_skills.skills.verbs import untrust
 
-    skill = resolve(options.name)
-    gone = TrustLedger().untrust(skill)
-    print(f"{skill.name} is no longer trusted." if gone else f"{skill.name} was not among those you trusted.")
-    return GOOD if gone else UNUSABLE
+    return _tell(untrust(resolve(options.name), TrustLedger()))
 
 
 def _lock(options: argparse.Namespace) -> int:
+    from jupyter_skills.errors import UsageProblem
     from jupyter_skills.skills import lock
     from jupyter_skills.skills.discovery import resolve
+    from jupyter_skills.skills.words import count
 
     folder = Path.cwd()
+    if options.check and options.name:
+        raise UsageProblem("lock: both names and --check", "Give one of the two")
     if options.check:
-        print(f"{len(lock.find_all(folder))} skills are as they were locked.")
+        print(f"As it was locked: {count(len(lock.find_all(folder)), 'skill')}.")
         return GOOD
     if options.name:
         entries = [lock.LockEntry.of(resolve(name), folder) for name in options.name]
     else:
-        entries = [entry.renewed(folder) for entry in lock.read(folder)]
-    print(f"Locked {len(entries)} skill{'' if len(entries) == 1 else 's'} in {lock.write(entries, folder).name}.")
+        entries = []
+        for before in lock.read(folder):
+            entries.append(before.renewed(folder))
+            if entries[-1].digest != before.digest:
+                print(f"{before.name}: {before.changes_to(entries[-1])}")
+    lock.write(entries, folder)
+    print(f"Locked {count(len(entries), 'skill')} in {lock.LOCK_FILE}.")
+    return GOOD
+
+
+def _tell(lines: Iterable[str]) -> int:
+    for line in lines:
+        print(line)
     return GOOD
 
 

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 from jupyter_skills.skills.files import in_memory
+from jupyter_skills.skills.layout import lay_out
 from jupyter_skills.skills.skill import Skill
 
 _DIGITS = 16
@@ -26,15 +27,13 @@ class SkillCopies:
         Raises:
             SkillProblem: It can't be made.
         """
-        from jupyter_skills.skills.archive import write
-
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="jupyter-skills-copies-", ignore_cleanup_errors=True)
         version = skill.digest.removeprefix("sha256:")[:_DIGITS]
         target = Path(self._folder.name, version, skill.name)
         if not target.exists():
             target.parent.mkdir(exist_ok=True)
-            write(in_memory(skill.content), target)
+            lay_out(in_memory(skill.content), target)
         return str(target)
 
     def clear(self) -> None:

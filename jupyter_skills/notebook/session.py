@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from jupyter_skills.errors import AskInterrupted, SkillsError, UsageProblem
+from jupyter_skills.errors import AskInterrupted, SkillProblem, SkillsError, UsageProblem
 from jupyter_skills.notebook.arguments import ask_parser, parse_ask
 from jupyter_skills.notebook.copies import SkillCopies
 from jupyter_skills.sandbox.settings import DockerSandbox
@@ -112,6 +112,7 @@ class Session:
     async def _turn(self, options: argparse.Namespace, prompt: str) -> Answer:
         from jupyter_skills.agent.ask import ask
         from jupyter_skills.agent.conversation import Conversation
+        from jupyter_skills.agent.events import Notice
         from jupyter_skills.notebook import files
         from jupyter_skills.notebook.places import Places
         from jupyter_skills.notebook.render import renderer_for
@@ -119,8 +120,10 @@ class Session:
         if options.output and not options.output.isidentifier():
             raise UsageProblem(f"'{options.output}' can't be the name of a variable", "Give another with -o")
         conversation = Conversation() if options.new or self._conversation is None else self._conversation
-        skills = self._skills(options.skill)
+        skills, broken = self._skills(options.skill)
         renderer = self._renderer = renderer_for(self.shell)
+        for problem in broken:
+            renderer.show(Notice(str(problem)))
         began = time.monotonic()
         try:
             answer = await ask(
@@ -146,14 +149,19 @@ class Session:
         renderer.finish(answer, time.monotonic() - began)
         return answer
 
-    def _skills(self, names: list[str] | None) -> list[LoadedSkill]:
+    def _skills(self, names: list[str] | None) -> tuple[list[LoadedSkill], list[SkillProblem]]:
+        """The skills for one turn, and what is wrong with loaded ones that have to be left out."""
         from jupyter_skills.skills.discovery import resolve
 
-        self.registry.refresh()
         if names is None:
-            return list(self.registry)
-        found = [name if name in self.registry else resolve(name) for name in names]  # all or none
-        return [self.registry.get(skill) if isinstance(skill, str) else self.registry.load(skill) for skill in found]
+            return self.registry.refreshed()
+        found = {name: None if name in self.registry else resolve(name) for name in names}  # all or none
+        for skill in filter(None, found.values()):
+            self.registry.load(skill)
+        fresh, broken = self.registry.refreshed(skill.name if skill else name for name, skill in found.items())
+        if broken:
+            raise broken[0]  # it was asked for by name
+        return fresh, []
 
     def settle(self) -> None:
         """Completes what was shown so far, because a question to the user comes next."""

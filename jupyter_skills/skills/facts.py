@@ -6,18 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from jupyter_skills.skills.allowed import parse
-from jupyter_skills.skills.scan import alerts_in
+from jupyter_skills.skills.manifest import manifest_in
+from jupyter_skills.skills.scan import scan
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.tools.record import call_name
 from jupyter_skills.skills.trust import TrustLedger
+from jupyter_skills.skills.verbs import plain_facts
+from jupyter_skills.skills.words import tokens
 
-_CHARACTERS_PER_TOKEN = 4
 _MOST_ROWS = 40
-
-
-def tokens(text: str) -> int:
-    """About how many tokens a text is; models differ."""
-    return -(-len(text) // _CHARACTERS_PER_TOKEN)
 
 
 def facts_of(skill: Skill, ledger: TrustLedger) -> dict[str, Any]:
@@ -32,8 +29,9 @@ def facts_of(skill: Skill, ledger: TrustLedger) -> dict[str, Any]:
     """
     now = skill.snapshot()
     sizes = {path: len(now.content.entry(path).content) for path in now.files()}
-    texts = [now.content.entry(path).content for path in sizes if path.lower() != "skill.md"]
+    texts = [now.content.entry(path).content for path in sizes if path != manifest_in(sizes)]
     readable = sum(tokens(text.decode(errors="replace")) for text in texts if b"\0" not in text)
+    findings = scan(now.content)
     return {
         "name": now.name,
         "description": now.description,
@@ -53,7 +51,8 @@ def facts_of(skill: Skill, ledger: TrustLedger) -> dict[str, Any]:
         "tools": {call_name(now.name, tool.name): tool.description for tool in now.tools},
         "files": sizes,
         "problems": [str(problem) for problem in now.problems],
-        "alerts": [str(finding) for finding in alerts_in(now.content)],
+        "alerts": [str(finding) for finding in findings if finding.level == "alert"],
+        "notes": plain_facts(findings),
     }
 
 

@@ -93,15 +93,17 @@ def parse(content: bytes) -> Frontmatter:
     lines = text.split("\n")
     above = next((i for i, line in enumerate(lines) if line.strip()), 0)
     if lines[above].rstrip() != FENCE:
-        raise InvalidSkill("SKILL.md has no frontmatter", _NEXT)
+        raise InvalidSkill("SKILL.md has no frontmatter", _NEXT, above + 1, "frontmatter-missing")
     if above:
         problems.append(Problem("frontmatter-start", "There are blank lines above the frontmatter", "Remove them", 1))
     end = next((i for i, line in enumerate(lines[above + 1 :], above + 1) if line.rstrip() == FENCE), None)
     if end is None:
-        raise InvalidSkill("The frontmatter of SKILL.md has no end", _NEXT)
+        raise InvalidSkill("The frontmatter of SKILL.md has no end", _NEXT, above + 1, "frontmatter-end")
     source = "".join(f"{line}\n" for line in lines[above + 1 : end])
     if damaged is not None and damaged <= end:
-        raise InvalidSkill("The frontmatter of SKILL.md is not UTF-8 text", "Save the file as UTF-8", damaged)
+        raise InvalidSkill(
+            "The frontmatter of SKILL.md is not UTF-8 text", "Save the file as UTF-8", damaged, "encoding"
+        )
     if len(source) > LARGEST_FRONTMATTER:
         raise InvalidSkill(
             f"The frontmatter of SKILL.md has more than {LARGEST_FRONTMATTER >> 10} KiB", "Move text into the body"
@@ -133,6 +135,9 @@ def _text(content: bytes, problems: list[Problem]) -> tuple[str, int | None]:
             )
         )
         text = text[1:]
+    if "\r" in text:
+        message = "The lines end as on Windows"
+        problems.append(Problem("line-ends", message, "Save it with line feeds only", 1, severity="warning"))
     return _unix(text), damaged
 
 
@@ -208,6 +213,7 @@ def _unreadable(error: yaml.YAMLError, source: str, first_line: int) -> InvalidS
         f"The frontmatter of SKILL.md is not valid YAML{f' in line {line}' if line else ''}: {str(what)[:200]}",
         "Make it simpler" if isinstance(error, _TooMuch) else "Put values with special characters in quotes",
         line,
+        "yaml",
     )
 
 

@@ -21,6 +21,7 @@ from jupyter_skills.skills.skill import Skill
 LOCK_FILE = "jupyter-skills.lock"
 _FORMAT = 1
 _MOST_NAMED = 5
+_PLACES = ("", "docker", "live", "off")
 _NEAR = ("project", "folder", "archive")
 
 
@@ -88,7 +89,7 @@ class LockEntry:
         now = skill.snapshot()
         if now.digest != self.digest:
             raise LockBroken(
-                f"'{self.name}' is not the skill that was locked: {self._changes(now)}",
+                f"'{self.name}' is not the skill that was locked: {self.changes_to(self.of(now, folder))}",
                 "Bring back the old files, or look at the new ones and run '%skill freeze' again",
             )
         return skill
@@ -104,12 +105,13 @@ class LockEntry:
     def _resolved(self, folder: Path) -> Skill:
         return resolve(os.path.join(folder, self.path) if self.path else self.name, folder)
 
-    def _changes(self, now: Skill) -> str:
-        files = now.file_digests()
+    def changes_to(self, other: LockEntry) -> str:
+        """What is different in another entry of the same skill, in a few words."""
+        ours, theirs = self.files, other.files
         kinds = {
-            "changed": sorted(path for path in files.keys() & self.files.keys() if files[path] != self.files[path]),
-            "new": sorted(files.keys() - self.files.keys()),
-            "gone": sorted(self.files.keys() - files.keys()),
+            "changed": sorted(path for path in theirs.keys() & ours.keys() if theirs[path] != ours[path]),
+            "new": sorted(theirs.keys() - ours.keys()),
+            "gone": sorted(ours.keys() - theirs.keys()),
         }
         return "; ".join(f"{kind}: {_some(paths)}" for kind, paths in kinds.items() if paths) or "its digest differs"
 
@@ -180,9 +182,12 @@ def find_all(folder: Path) -> list[tuple[LockEntry, Skill]]:
 def _entry(row: dict[str, Any]) -> LockEntry:
     texts = {key: row.get(key, "") for key in ("name", "digest", "source", "version", "path", "run")}
     files = row["files"]
+    pinned = row.get("pinned", False)
     if not all(isinstance(text, str) for text in [*texts.values(), *files, *files.values()]) or not texts["digest"]:
         raise TypeError
-    return LockEntry(**texts, pinned=bool(row.get("pinned")), files=files)
+    if not isinstance(pinned, bool) or texts["run"] not in _PLACES:
+        raise TypeError
+    return LockEntry(**texts, pinned=pinned, files=files)
 
 
 def _path(skill: Skill, folder: Path) -> str:

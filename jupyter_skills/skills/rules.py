@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jupyter_skills.skills.frontmatter import Frontmatter
+from jupyter_skills.skills.manifest import MANIFEST
 from jupyter_skills.skills.problem import Problem, Severity
 
 LONGEST_NAME = 64
@@ -22,14 +23,16 @@ TOOLS_FIELD = "tools"
 _RESERVED = ("anthropic", "claude")
 
 
-def manifest_problems(front: Frontmatter, folder_name: str | None) -> list[Problem]:
+def manifest_problems(front: Frontmatter, folder_name: str | None, manifest: str = MANIFEST) -> list[Problem]:
     """Everything that is wrong with a frontmatter that could be read.
 
     Args:
         front: The frontmatter.
         folder_name: The name of the skill's folder, which its own must equal; None if it lies in no folder.
+        manifest: What the SKILL.md is called.
     """
     found = [
+        *_spelling(manifest),
         *front.problems,
         *_name(front, folder_name),
         *_description(front),
@@ -42,6 +45,19 @@ def manifest_problems(front: Frontmatter, folder_name: str | None) -> list[Probl
 def normalized(name: str) -> str:
     """A name as the specification compares it: NFKC, without surrounding blanks."""
     return unicodedata.normalize("NFKC", name.strip())
+
+
+def _spelling(manifest: str) -> Iterator[Problem]:
+    if manifest != MANIFEST:
+        message = f"The file is called '{manifest}'; many clients look for '{MANIFEST}' only"
+        yield Problem("manifest-name", message, "Rename it", severity="warning")
+
+
+def _repaired(name: str) -> str:
+    """What to do about a name: another that is allowed, if there is one near."""
+    letters = "".join(c if c.isalnum() else "-" for c in normalized(name).lower())
+    near = "-".join(filter(None, letters.split("-")))[:LONGEST_NAME].strip("-")
+    return f"Write '{near}'" if near else "Use letters, digits and hyphens only"
 
 
 def _name(front: Frontmatter, folder_name: str | None) -> Iterator[Problem]:
@@ -62,19 +78,19 @@ def _name(front: Frontmatter, folder_name: str | None) -> Iterator[Problem]:
             "name-length", f"The name has {len(name)} characters, not {LONGEST_NAME} at most", "Shorten it", line
         )
     if name != name.lower():
-        yield Problem("name-case", f"The name '{name}' has upper-case letters", f"Write '{name.lower()}'", line)
+        yield Problem("name-case", f"The name '{name}' has upper-case letters", _repaired(name), line)
     if name.startswith("-") or name.endswith("-") or "--" in name:
         yield Problem(
             "name-hyphens",
             f"The name '{name}' has a hyphen at an end, or two in a row",
-            "Use single hyphens between words",
+            _repaired(name),
             line,
         )
     if strange := sorted({c for c in name if not (c.isalnum() or c == "-")}):
         yield Problem(
             "name-characters",
             f"The name has {', '.join(map(ascii, strange))} in it",
-            "Use letters, digits and hyphens only",
+            _repaired(name),
             line,
         )
     if folder_name is not None and unicodedata.normalize("NFKC", folder_name) != name:

@@ -7,8 +7,8 @@ from pathlib import Path
 from jupyter_skills.errors import InvalidSkill, UsageProblem
 from jupyter_skills.skills import frontmatter
 from jupyter_skills.skills.files import FileEntry, MemoryFiles
+from jupyter_skills.skills.manifest import MANIFEST
 from jupyter_skills.skills.rules import manifest_problems
-from jupyter_skills.skills.skill import MANIFEST
 
 CELLS = "scripts/cells.py"
 _DESCRIPTION = "Say here what the skill does, and when to use it."
@@ -63,8 +63,8 @@ def scaffold(name: str, target: Path, description: str = "", code: str = "") -> 
     files = {MANIFEST: FileEntry(manifest)}
     if code:
         files[CELLS] = FileEntry(code.encode())
-    from jupyter_skills.skills.archive import write
+    from jupyter_skills.skills.layout import lay_out
 
     folder = target / name
-    write(MemoryFiles(files), folder)
+    lay_out(MemoryFiles(files), folder)
     return folder

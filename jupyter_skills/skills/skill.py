@@ -7,7 +7,8 @@ import io
 import os
 import re
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -17,6 +18,8 @@ from jupyter_skills.errors import InvalidSkill, SkillNotFound
 from jupyter_skills.skills import frontmatter
 from jupyter_skills.skills.files import FileEntry, FolderFiles, MemoryFiles, SkillFiles, in_memory
 from jupyter_skills.skills.frontmatter import Frontmatter
+from jupyter_skills.skills.manifest import MANIFEST, located, manifest_in, manifest_of
+from jupyter_skills.skills.placeholders import fill
 from jupyter_skills.skills.problem import Problem
 from jupyter_skills.skills.rules import TOOLS_FIELD, manifest_problems, normalized
 from jupyter_skills.skills.source import FOLDER, TEXT, Source
@@ -24,17 +27,9 @@ from jupyter_skills.skills.source import FOLDER, TEXT, Source
 if TYPE_CHECKING:  # with its JSON schemas it costs more than all else here, and most skills have no tools
     from jupyter_skills.skills.tools.record import SkillTool
 
-MANIFEST = "SKILL.md"
-
 # A name is that of a folder where the code runs, so nothing that could leave one, nor too long for one.
 _UNFIT = re.compile(r"[^\w.-]+")
 _LONGEST_NAME = 200  # in bytes, of which file systems allow 255
-_FOLDER = re.compile(
-    r"\$(?:\{CLAUDE_PLUGIN_ROOT\}|CLAUDE_PLUGIN_ROOT)/skills/(?P<own>[\w-]+(?:\.[\w-]+)*)"
-    r"|\$?\{baseDir\}|\{(?:skillDir|skill_dir|SKILL_DIR)\}"
-    r"|\$\{(?:CLAUDE_SKILL_DIR|CLAUDE_PLUGIN_ROOT|SKILL_DIR)\}"
-    r"|\$(?:CLAUDE_SKILL_DIR|CLAUDE_PLUGIN_ROOT|SKILL_DIR)\b"
-)
 
 
 @dataclass(frozen=True)
@@ -88,7 +83,8 @@ class Skill:
         manifest = manifest_of(files.root)
         if manifest is None:
             raise SkillNotFound(f"There is no SKILL.md in '{path}'", "A skill is a folder with a SKILL.md in it")
-        return cls.from_manifest(files, manifest, files.root.name, source)
+        with _where(f"'{files.root}'"):
+            return cls.from_manifest(files, manifest, files.root.name, source)
 
     @classmethod
     def from_text(cls, text: str, source: Source = TEXT) -> Skill:
@@ -98,8 +94,9 @@ class Skill:
             InvalidSkill: There is no usable description; or it declares tools, whose scripts could be nowhere.
         """
         content = text.encode(errors="surrogatepass")  # half of a pair is no text, and is told of as in a file
-        skill = cls.from_manifest(MemoryFiles({MANIFEST: FileEntry(content)}), MANIFEST, None, source)
-        if skill.declared is not None:
+        with _where("the text"):
+            skill = cls.from_manifest(MemoryFiles({MANIFEST: FileEntry(content)}), MANIFEST, None, source)
+        if isinstance(skill.declared, dict):
             raise InvalidSkill(
                 f"The skill '{skill.name}' declares tools, but as text it has no scripts",
                 "Put it into a folder with its scripts, and use Skill.from_path",
@@ -119,16 +116,18 @@ class Skill:
         data = archive if isinstance(archive, bytes) else Path(archive).expanduser()
         label = "" if isinstance(data, bytes) else str(archive)
         opened = unpack(data)
-        manifest = _spelling_of_manifest(opened.files.paths()) or MANIFEST
-        return cls.from_manifest(opened.files, manifest, opened.folder or None, Source("archive", label))
+        manifest = manifest_in(opened.files.paths()) or MANIFEST
+        with _where(f"'{label}'" if label else "the archive"):
+            return cls.from_manifest(opened.files, manifest, opened.folder or None, Source("archive", label))
 
     @classmethod
     def from_files(cls, files: SkillFiles, folder_name: str | None, source: Source) -> Skill:
         """A skill from its files, wherever they are; see ``from_path`` for the errors."""
-        manifest = _spelling_of_manifest(files.paths())
+        manifest = manifest_in(files.paths())
         if manifest is None:
             raise SkillNotFound("There is no SKILL.md", "A skill is a folder with a SKILL.md in it")
-        return cls.from_manifest(files, manifest, folder_name, source)
+        with _where(f"'{files.root}'" if files.root else str(source)):
+            return cls.from_manifest(files, manifest, folder_name, source)
 
     @classmethod
     def from_manifest(cls, files: SkillFiles, manifest: str, folder_name: str | None, source: Source) -> Skill:
@@ -143,27 +142,22 @@ class Skill:
         Raises:
             InvalidSkill: See ``from_path``.
         """
-        try:
-            front = frontmatter.parse(files.entry(manifest).content)
-            problems = manifest_problems(front, folder_name)
-            return cls(
-                name=_usable_name(front, folder_name),
-                description=_usable_description(front),
-                body=front.body,
-                content=files,
-                source=source,
-                license=_optional(front, "license"),
-                compatibility=_optional(front, "compatibility"),
-                metadata=_flat(front.texts.get("metadata")),
-                allowed_tools=_grants(front.texts.get("allowed-tools")),
-                declared=front.fields.get(TOOLS_FIELD),
-                manifest_problems=tuple(problems),
-                lines=front.lines,
-                body_line=front.body_line,
-            )
-        except InvalidSkill as error:
-            where = f"'{files.root}'" if files.root else source
-            raise InvalidSkill(f"No usable skill in {where}: {error.message}", error.next_step, error.line) from None
+        front = frontmatter.parse(files.entry(manifest).content)
+        return cls(
+            name=_usable_name(front, folder_name),
+            description=_usable_description(front),
+            body=front.body,
+            content=files,
+            source=source,
+            license=_optional(front, "license"),
+            compatibility=_optional(front, "compatibility"),
+            metadata=_flat(front.texts.get("metadata")),
+            allowed_tools=_grants(front.texts.get("allowed-tools")),
+            declared=front.fields.get(TOOLS_FIELD),
+            manifest_problems=tuple(manifest_problems(front, folder_name, manifest)),
+            lines=front.lines,
+            body_line=front.body_line,
+        )
 
     @property
     def folder(self) -> Path | None:
@@ -212,15 +206,12 @@ class Skill:
         Args:
             folder: Where the skill's files lie for the code that will run; empty if they lie nowhere.
         """
-        if not folder:
-            return self.body
-        own = {None, self.name, *([self.content.root.name] if self.content.root else [])}
+        return self.filled(self.body, folder)
 
-        def fill(match: re.Match[str]) -> str:
-            # A plugin's root is the folder above 'skills/'; only this skill of it is here.
-            return folder if match["own"] in own else match[0]
-
-        return _FOLDER.sub(fill, self.body)
+    def filled(self, text: str, folder: str) -> str:
+        """Text of the skill's with the placeholders filled in; see ``instructions``."""
+        own = [self.name, *([self.content.root.name] if self.content.root else [])]
+        return fill(text, folder, own) if folder else text
 
     def refreshed(self) -> Skill:
         """The skill as its folder has it now; itself if it has none.
@@ -301,40 +292,13 @@ class Skill:
         return buffer.getvalue()
 
 
-def located(path: str | Path) -> Path:
-    """The folder that a path to a folder, or to a SKILL.md, means.
-
-    Raises:
-        SkillNotFound: There is none.
-    """
+@contextmanager
+def _where(place: str) -> Iterator[None]:
+    """Says of a skill that can't be read where it lies."""
     try:
-        folder = Path(path).expanduser()
-        if folder.name.lower() == MANIFEST.lower() and not folder.is_dir():
-            folder = folder.parent
-        if not folder.is_dir():
-            raise SkillNotFound(f"There is no folder '{path}'", "Check the path, or see '%skill list --available'")
-    except (OSError, RuntimeError) as error:  # expanduser raises the latter for a user that isn't there
-        reason = getattr(error, "strerror", None) or error
-        raise SkillNotFound(f"'{path}' can't be read: {reason}", "Give a skill's folder") from None
-    return folder
-
-
-def manifest_of(folder: Path) -> str | None:
-    """The name of the SKILL.md in a folder as it is written there; None if there is none.
-
-    Raises:
-        SkillNotFound: The folder can't be read.
-    """
-    try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.name.lower() == MANIFEST.lower() and entry.is_file()]
-    except OSError as error:
-        raise SkillNotFound(f"'{folder}' can't be read: {error.strerror}", "Check its permissions") from None
-    return _spelling_of_manifest(names)
-
-
-def _spelling_of_manifest(paths: list[str]) -> str | None:
-    return next((path for path in sorted(paths) if path.lower() == MANIFEST.lower()), None)
+        yield
+    except InvalidSkill as error:
+        raise error.about(f"No usable skill in {place}") from None
 
 
 def _usable_name(front: Frontmatter, folder_name: str | None) -> str:

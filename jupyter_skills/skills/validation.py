@@ -17,15 +17,16 @@ from jupyter_skills.skills import frontmatter
 from jupyter_skills.skills.archive import unpack
 from jupyter_skills.skills.files import ARCHIVE_SUFFIXES, FolderFiles, SkillFiles, is_skipped_folder
 from jupyter_skills.skills.frontmatter import Frontmatter
+from jupyter_skills.skills.manifest import MANIFEST, located, manifest_in, manifest_of
 from jupyter_skills.skills.problem import Problem
 from jupyter_skills.skills.rules import TOOLS_FIELD, manifest_problems
-from jupyter_skills.skills.skill import MANIFEST, Skill, located, manifest_of
+from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.source import FOLDER
 from jupyter_skills.skills.tools import tools_of
+from jupyter_skills.skills.words import count, tokens
 
 MOST_BODY_LINES = 500
 MOST_BODY_TOKENS = 5000
-_CHARACTERS_PER_TOKEN = 4
 
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 # No part of it can run past the next parenthesis or quote, or a line of nothing but brackets would take for ever.
@@ -60,9 +61,10 @@ class Report:
         """One line for each problem, and one for the verdict."""
         errors = sum(problem.severity == "error" for problem in self.problems)
         warnings = len(self.problems) - errors
-        counts = f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
+        counts = f"{count(errors, 'error')}, {count(warnings, 'warning')}"
         verdict = f"{self.path}: {'valid' if self.valid else 'not valid'} ({counts})"
-        return "\n".join([*map(str, self.problems), verdict])
+        place = self.path.removesuffix(MANIFEST).rstrip("/") or "."
+        return "\n".join([*(f"{place}/{problem}" for problem in self.problems), verdict])
 
     def as_json(self) -> dict[str, Any]:
         """All of it for ``json.dumps``."""
@@ -97,8 +99,7 @@ _Read = tuple[SkillFiles, str, str | None]
 
 def _archived(place: Path) -> _Read:
     opened = unpack(place)
-    manifest = next((path for path in opened.files.paths() if path.lower() == MANIFEST.lower()), MANIFEST)
-    return opened.files, manifest, opened.folder or None
+    return opened.files, manifest_in(opened.files.paths()) or MANIFEST, opened.folder or None
 
 
 def _laid_out(folder: Path) -> _Read:
@@ -113,16 +114,16 @@ def _report(path: str, name: str, read: Callable[[], _Read], folder: Path | None
     try:
         files, manifest, folder_name = read()
         front = frontmatter.parse(files.entry(manifest).content)
-        found += manifest_problems(front, folder_name)
+        found += manifest_problems(front, folder_name, manifest)
         found += _body_problems(front, files)
         found += tools_of(front.fields.get(TOOLS_FIELD), files, front.lines.get(TOOLS_FIELD))[1]
         name = Skill.from_manifest(files, manifest, folder_name, FOLDER).name
     except SkillNotFound:
         found.append(Problem("manifest-missing", "There is no SKILL.md", "Add one: without it this is no skill"))
     except SkillProblem as error:
-        line = error.line if isinstance(error, InvalidSkill) else None
+        line, rule = (error.line, error.rule) if isinstance(error, InvalidSkill) else (None, "unusable")
         if all(problem.severity != "error" for problem in found):  # otherwise these say why
-            found.append(Problem("unusable", error.message, error.next_step, line))
+            found.append(Problem(rule, error.message, error.next_step, line))
     if folder is not None:
         found += _folder_problems(folder)
     found.sort(key=lambda problem: (problem.path != MANIFEST, problem.path, problem.line or 0))
@@ -130,10 +131,6 @@ def _report(path: str, name: str, read: Callable[[], _Read], folder: Path | None
 
 
 def _folder_problems(folder: Path) -> Iterator[Problem]:
-    manifest = manifest_of(folder)
-    if manifest not in (None, MANIFEST):
-        message = f"The file is called '{manifest}'; many clients look for '{MANIFEST}' only"
-        yield Problem("manifest-name", message, "Rename it", severity="warning")
     for where, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not is_skipped_folder(name))
         for path in (Path(where, name) for name in sorted([*folders, *names])):
@@ -154,11 +151,11 @@ def _body_problems(front: Frontmatter, files: SkillFiles) -> Iterator[Problem]:
         yield Problem("body-empty", "There are no instructions", remedy, severity="warning")
         return
     lines = text.split("\n")
-    tokens = len(text) // _CHARACTERS_PER_TOKEN
-    if len(lines) > MOST_BODY_LINES or tokens > MOST_BODY_TOKENS:
+    size = tokens(text)
+    if len(lines) > MOST_BODY_LINES or size > MOST_BODY_TOKENS:
         yield Problem(
             "body-long",
-            f"The body has {len(lines):,} lines, some {tokens:,} tokens; it should have {MOST_BODY_LINES} lines and "
+            f"The body has {len(lines):,} lines, some {size:,} tokens; it should have {MOST_BODY_LINES} lines and "
             f"{MOST_BODY_TOKENS:,} tokens at most",
             "Move detail into files below references/",
             severity="warning",
@@ -191,7 +188,3 @@ def _references(lines: list[str], first: int, files: list[str]) -> Iterator[Prob
 
 def _reference(rule: str, message: str, remedy: str, line: int) -> Problem:
     return Problem(f"reference-{rule}", message, remedy, line, severity="warning")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

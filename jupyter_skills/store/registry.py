@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -45,19 +45,27 @@ class Registry:
         self._loaded[skill.name] = LoadedSkill(skill, pinned, run)
         return self._loaded[skill.name]
 
-    def refresh(self) -> None:
-        """Reads all skills again, so that what was changed in their folders since is seen.
+    def refreshed(self, names: Iterable[str] | None = None) -> tuple[list[LoadedSkill], list[SkillProblem]]:
+        """Reads skills again, so that what was changed in their folders since is seen.
 
-        Raises:
-            SkillProblem: One can't be read any more; then all stay as they were.
+        Args:
+            names: Which ones; all if not given.
+
+        Returns:
+            The skills as they are now; and what is wrong with those that can't be read any more, which stay in
+            force as they were, but are not among the former.
         """
-        fresh = {}
-        for name, entry in self._loaded.items():
+        fresh: list[LoadedSkill] = []
+        broken: list[SkillProblem] = []
+        for name in list(self._loaded if names is None else names):
+            entry = self.get(name)
             try:
-                fresh[name] = replace(entry, skill=entry.skill.refreshed())
+                self._loaded[name] = replace(entry, skill=entry.skill.refreshed())
+                fresh.append(self._loaded[name])
             except SkillProblem as error:
-                raise type(error)(error.message, f"Mend it, or take it out of force: '%skill unload {name}'") from None
-        self._loaded = fresh
+                step = f"Mend it, or take it out of force: '%skill unload {name}'"
+                broken.append(type(error)(f"The skill '{name}' is left out: {error.message}", step))
+        return fresh, broken
 
     def get(self, name: str) -> LoadedSkill:
         """A skill in force.
@@ -67,7 +75,7 @@ class Registry:
         """
         if name not in self._loaded:
             close = get_close_matches(name, self._loaded, n=1)
-            hint = f"Did you mean '{close[0]}'" if close else "See '%skill list' for those that are"
+            hint = f"Did you mean '{close[0]}'?" if close else "See '%skill list' for those that are"
             raise SkillNotFound(f"No skill '{name}' is loaded", hint)
         return self._loaded[name]
 

@@ -180,9 +180,10 @@ async def test_the_user_is_told_when_the_catalog_is_shortened(talk: Talk, web: S
     talk.model.add(Turn("Ok."))
     await talk.ask(skills=[web])
     assert [event.text for event in talk.events if isinstance(event, Notice)] == [
-        "To keep within JupyterSkills.catalog_share, 1 skills are listed by name only. Unload what is not needed."
+        "To keep within JupyterSkills.catalog_share: 1 skill left out of the list (but not of load_skill's names). "
+        "Unload what is not needed."
     ]
-    assert "by name only: web" in talk.sent(0)[0]["content"]
+    assert "<!-- 1 more for want of room" in talk.sent(0)[0]["content"]
 
 
 @pytest.mark.docker

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 
 from jupyter_skills import Skill
 from jupyter_skills.errors import InvalidArchive, InvalidSkill, SkillNotFound, UsageProblem
-from jupyter_skills.skills.archive import Archive, pack, unpack, write
+from jupyter_skills.skills.archive import Archive, pack, unpack
 from jupyter_skills.skills.files import MOST_BYTES, MOST_FILES, FileEntry, FolderFiles, MemoryFiles
+from jupyter_skills.skills.layout import lay_out
 
 MANIFEST = b"---\nname: x\ndescription: Does a thing.\n---\nDo it.\n"
 MIB = 1 << 20
@@ -537,7 +538,7 @@ def test_a_folder_keeps_every_byte_mode_and_name_on_its_way_through_an_archive(t
     archive = unpack(pack(FolderFiles(folder), "a-name"))
     assert archive.folder == "a-name"
     assert held(archive) == contents
-    write(archive.files, tmp_path / "copy")
+    lay_out(archive.files, tmp_path / "copy")
     copy = FolderFiles(tmp_path / "copy")
     assert copy.paths() == sorted(contents)
     assert {path: (copy.entry(path).content, copy.entry(path).mode) for path in copy.paths()} == {
@@ -633,7 +634,7 @@ def test_files_are_laid_out_with_their_modes_whatever_the_umask(tmp_path: Path) 
     modes = {"a/b/c": 0o111, "d": 0o4777, "e": 0o644}
     umask = os.umask(0o077)
     try:
-        write(MemoryFiles({path: FileEntry(b"?", mode) for path, mode in modes.items()}), tmp_path / "new/x")
+        lay_out(MemoryFiles({path: FileEntry(b"?", mode) for path, mode in modes.items()}), tmp_path / "new/x")
     finally:
         os.umask(umask)
     found = {path: stat.S_IMODE((tmp_path / "new/x" / path).stat().st_mode) for path in ("", "a", "a/b", *modes)}
@@ -647,7 +648,7 @@ def test_nothing_that_is_there_is_replaced(tmp_path: Path, there: str) -> None:
     makers = {"a file": target.touch, "a folder": target.mkdir}
     makers.get(there, lambda: target.symlink_to(tmp_path / "nowhere"))()
     with pytest.raises(UsageProblem, match=r"There is something at .* already"):
-        write(files(), target)
+        lay_out(files(), target)
     assert os.listdir(tmp_path) == ["x"]
     assert not target.is_dir() or not os.listdir(target)
 
@@ -657,7 +658,7 @@ def test_nothing_that_is_there_is_replaced(tmp_path: Path, there: str) -> None:
 )
 def test_hostile_paths_are_not_laid_out(tmp_path: Path, paths: list[str]) -> None:
     with pytest.raises(InvalidArchive):
-        write(MemoryFiles(dict.fromkeys(["SKILL.md", *paths], FileEntry(MANIFEST))), tmp_path / "new/x")
+        lay_out(MemoryFiles(dict.fromkeys(["SKILL.md", *paths], FileEntry(MANIFEST))), tmp_path / "new/x")
     assert os.listdir(tmp_path) == []
 
 
@@ -669,16 +670,16 @@ def test_a_layout_that_fails_half_way_leaves_nothing_behind(tmp_path: Path) -> N
             return super().entry(path)
 
     with pytest.raises(InvalidSkill):
-        write(Failing({"a/a": FileEntry(b""), "b": FileEntry(b"")}), tmp_path / "x")
+        lay_out(Failing({"a/a": FileEntry(b""), "b": FileEntry(b"")}), tmp_path / "x")
     assert os.listdir(tmp_path) == []
 
 
 def test_a_place_that_can_not_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageProblem, match="can't be written"):
-        write(files(), tmp_path / "file/x")
+        lay_out(files(), tmp_path / "file/x")
     with pytest.raises(UsageProblem, match="can't be written"):
-        write(files(), tmp_path / ("a" * 300))
+        lay_out(files(), tmp_path / ("a" * 300))
     assert os.listdir(tmp_path) == ["file"]
 
 

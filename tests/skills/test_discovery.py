@@ -83,20 +83,37 @@ def test_folders_of_the_environment_are_searched_and_may_be_skills_themselves(
     assert resolve("mine").source == resolve("single", workdir.parent).source == Source("path")
 
 
-def test_packages_are_searched_without_importing_them(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = workdir / "site" / "loud_package"
-    write_skill(package / "skills", "shipped")
-    for folder in (package, package / "skills"):
-        (folder / "__init__.py").write_text("raise SystemExit('imported')")
-    facts = workdir / "site" / "loud-1.0.dist-info"
+def installed(folder: Path, name: str) -> Path:
+    """A package that ships a skill and must not be imported, with the facts that an installer leaves beside it."""
+    package = folder / f"{name}_package"
+    write_skill(package / "skills", f"{name}-skill")
+    for place in (package, package / "skills"):
+        (place / "__init__.py").write_text("raise SystemExit('imported')")
+    facts = folder / f"{name}-1.0.dist-info"
     facts.mkdir()
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: loud\nVersion: 1.0\n")
+    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
     (facts / "entry_points.txt").write_text(
-        "[jupyter_skills.skills]\nmine = loud_package.skills\ngone = no_such_package.skills\nodd = .\n"
+        f"[jupyter_skills.skills]\nmine = {name}_package.skills\ngone = no_such_package.skills\nodd = .\n"
     )
-    monkeypatch.syspath_prepend(str(workdir / "site"))
-    assert resolve("shipped").source == Source("package", "loud")
+    return package
+
+
+def test_packages_are_searched_without_importing_them(
+    tmp_path_factory: pytest.TempPathFactory, workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path_factory.mktemp("site")
+    installed(site, "loud")
+    monkeypatch.syspath_prepend(str(site))
+    assert resolve("loud-skill").source == Source("package", "loud")
     assert "loud_package" not in sys.modules
+
+
+def test_a_package_that_lies_in_the_project_is_the_project_s_whatever_it_says_of_itself(
+    workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(workdir, "evil")
+    monkeypatch.syspath_prepend(str(workdir))  # as Python does with the folder that a kernel starts in
+    assert resolve("evil-skill").source == Source("project")
 
 
 def test_skills_lie_at_any_depth_that_makes_sense_but_not_within_others(workdir: Path) -> None:
@@ -135,8 +152,9 @@ def test_a_broken_skill_hides_no_other_and_says_why_it_can_not_be_loaded(workdir
     broken.mkdir()
     (broken / "SKILL.md").write_text("nothing")
     assert resolve("good")
-    with pytest.raises(SkillNotFound, match=r"'broken' can't be loaded: .* no frontmatter"):
+    with pytest.raises(InvalidSkill, match=r"'broken' can't be loaded: .* no frontmatter\. A SKILL") as caught:
         resolve("broken")
+    assert str(caught.value).count("SKILL.md begins") == 1
 
 
 def test_a_broken_skill_is_no_shadow_over_a_good_one_of_the_same_name(workdir: Path, home: Path) -> None:
@@ -156,6 +174,12 @@ def test_a_fifo_in_place_of_a_manifest_holds_nobody_up(workdir: Path) -> None:
 def test_names_are_compared_as_the_specification_does(workdir: Path) -> None:
     write_skill(workdir / ".agents/skills", "cafe\u0301")
     assert resolve("café").name == resolve("cafe\u0301").name == "café"
+
+
+def test_a_skill_whose_name_is_unlike_its_folder_s_is_found_by_both(workdir: Path) -> None:
+    write_skill(workdir / ".agents/skills", "folder")
+    (workdir / ".agents/skills/folder/SKILL.md").write_text("---\nname: Other Name\ndescription: x\n---\n")
+    assert resolve("Other-Name").name == resolve("folder").name == "Other-Name"
 
 
 def test_a_slip_of_the_pen_is_answered_with_the_right_name(workdir: Path) -> None:

@@ -112,6 +112,8 @@ def test_what_nobody_could_find_again_can_not_be_locked(project: Path) -> None:
         ('{"format": 1, "skills": [3]}', "is not a lock"),
         ('{"format": 1, "skills": [{"name": "x"}]}', "is not a lock"),
         ('{"format": 1, "skills": [{"name": 1, "digest": "y", "files": {}}]}', "is not a lock"),
+        ('{"format": 1, "skills": [{"name": "x", "digest": "y", "files": {}, "run": "there"}]}', "is not a lock"),
+        ('{"format": 1, "skills": [{"name": "x", "digest": "y", "files": {}, "pinned": "no"}]}', "is not a lock"),
         ('{"format": 2, "skills": []}', "was made by a later release"),
         ("\x00", "is not a lock"),
     ],
@@ -131,7 +133,7 @@ def test_a_lock_that_can_not_be_written_says_so(project: Path) -> None:
     assert not list(project.glob(".jupyter-skills*"))
 
 
-def test_a_lock_does_not_lead_out_of_itself(project: Path) -> None:
+def test_a_lock_whose_skill_is_gone_says_where_it_was(project: Path) -> None:
     lock(project, "mine")
     content = json.loads((project / LOCK_FILE).read_text())
     content["skills"][0]["path"] = "/nowhere"

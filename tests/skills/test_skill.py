@@ -63,7 +63,7 @@ def test_the_path_may_begin_in_the_home_or_be_a_link_or_relative(workdir: Path, 
 # SKILL.md in a folder 'box'; the name, the description and the problems that it is loaded with.
 LENIENT = {
     "byte-order mark": ("\ufeff---\nname: box\ndescription: y\n---\nz", "box", "y", {"byte-order-mark"}),
-    "Windows line ends": ("---\r\nname: box\r\ndescription: y\r\n---\r\nz", "box", "y", set()),
+    "Windows line ends": ("---\r\nname: box\r\ndescription: y\r\n---\r\nz", "box", "y", {"line-ends"}),
     "blanks behind the fences": ("---   \nname: box\ndescription: y\n---  \nz", "box", "y", set()),
     "blank line above": ("\n---\nname: box\ndescription: y\n---\nz", "box", "y", {"frontmatter-start"}),
     "unquoted colon": ("---\nname: box\ndescription: a: b: c\n---\nz", "box", "a: b: c", {"yaml-quotes"}),
@@ -242,7 +242,7 @@ def test_text_alone_can_have_no_tools() -> None:
     "text", ["", "---\nname: x\n---\n", "---\ndescription: y\n---\n", "---\ndescription: \ud800\n---\n"]
 )
 def test_text_that_is_no_skill_is_refused(text: str) -> None:
-    with pytest.raises(InvalidSkill, match="No usable skill in text"):
+    with pytest.raises(InvalidSkill, match="No usable skill in the text"):
         Skill.from_text(text)
 
 

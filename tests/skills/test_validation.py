@@ -124,26 +124,27 @@ def test_each_rule_for_the_frontmatter_is_told_by_name_and_line(
 
 
 UNUSABLE = [
-    ("", "no frontmatter", None),
-    ("---\nname: x\n", "no end", None),
-    ("---\nname: x\nwords\nmore: y\n---\n", "not valid YAML in line 4", 4),
-    (b"---\nname: \xff\n---\n", "not UTF-8", 2),
-    ("---\na: &a [*a]\n---\n", "contains itself", 2),
+    ("", "no frontmatter", ("frontmatter-missing", 1)),
+    ("---\nname: x\n", "no end", ("frontmatter-end", 1)),
+    ("---\nname: x\nwords\nmore: y\n---\n", "not valid YAML in line 4", ("yaml", 4)),
+    (b"---\nname: \xff\n---\n", "not UTF-8", ("encoding", 2)),
+    ("---\na: &a [*a]\n---\n", "contains itself", ("yaml", 2)),
 ]
 
 
-@pytest.mark.parametrize(("text", "says", "line"), UNUSABLE, ids=[says for _, says, _ in UNUSABLE])
+@pytest.mark.parametrize(("text", "says", "rule"), UNUSABLE, ids=[says for _, says, _ in UNUSABLE])
 def test_what_could_not_be_loaded_either_is_one_problem_with_its_line(
-    tmp_path: Path, text: str | bytes, says: str, line: int | None
+    tmp_path: Path, text: str | bytes, says: str, rule: tuple[str, int]
 ) -> None:
     result = report(tmp_path / "x", text)
-    assert [(problem.rule, problem.line) for problem in result.problems] == [("unusable", line)]
+    assert [(problem.rule, problem.line) for problem in result.problems] == [rule]
     assert says in result.problems[0].message
     assert (result.name, result.valid) == ("x", False)
 
 
 FILES = [
     ("\n".join(["---", GOOD, "---"]), {}, {("body-empty", None)}),
+    ("\r\n".join(["---", *GOOD.split("\n"), "---", "b"]), {}, {("line-ends", 1)}),
     ("\n".join(["", "---", GOOD, "---", "b"]), {}, {("frontmatter-start", 1)}),
     ("\n".join(["\ufeff---", GOOD, "---", "b"]), {}, {("byte-order-mark", 1)}),
     ("\n".join(["---", GOOD, "---", "b"]).encode("utf-16"), {}, {("encoding", 1)}),
@@ -225,9 +226,9 @@ def test_all_problems_are_told_at_once_in_the_order_of_the_file(tmp_path: Path) 
 def test_the_report_reads_as_one_line_for_each_problem_and_a_verdict(tmp_path: Path) -> None:
     folder = tmp_path / "x"
     assert str(report(folder, f"---\n{GOOD}\nversion: 1\n---\n")) == (
-        "SKILL.md: warning: There are no instructions. Write below the frontmatter what to do. [body-empty]\n"
-        "SKILL.md:4: error: The specification has no field 'version'. Its fields are name, description, license, "
-        "compatibility, metadata, allowed-tools; anything else belongs below 'metadata:'. [unknown-field]\n"
+        f"{folder}/SKILL.md: warning: There are no instructions. Write below the frontmatter what to do. [body-empty]\n"
+        f"{folder}/SKILL.md:4: error: The specification has no field 'version'. Its fields are name, description, "
+        "license, compatibility, metadata, allowed-tools; anything else belongs below 'metadata:'. [unknown-field]\n"
         f"{folder}: not valid (1 error, 1 warning)"
     )
 

@@ -28,7 +28,7 @@ def run(session: Session, line: str) -> None:
         close = get_close_matches(words[0], VERBS, n=1)
         raise UsageProblem(
             f"%skill: there is no verb '{words[0]}'",
-            f"Did you mean '%skill {close[0]}'" if close else f"The verbs are: {', '.join(VERBS)}",
+            f"Did you mean '%skill {close[0]}'?" if close else f"The verbs are: {', '.join(VERBS)}",
         )
     parser = VERBS[words[0]].parser(words[0])
     options = parser.parse(words[1:])

@@ -7,17 +7,18 @@ import json
 from pathlib import Path
 
 from jupyter_skills.errors import InvalidSkill, UsageProblem
+from jupyter_skills.notebook.cells import as_script
 from jupyter_skills.notebook.session import Session
 from jupyter_skills.notebook.verbs.in_force import loaded_or_found
 from jupyter_skills.notebook.verbs.verb import Verb, argument, say
-from jupyter_skills.skills import lock
+from jupyter_skills.skills import lock, verbs
 from jupyter_skills.skills.scaffold import scaffold
 from jupyter_skills.skills.scan import alerts_in
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.validation import validate
+from jupyter_skills.skills.words import count
 
 _PLACE = ".agents/skills"
-_MOST_ALERTS = 20
 
 
 def validate_(_: Session, options: argparse.Namespace) -> None:
@@ -33,37 +34,25 @@ def validate_(_: Session, options: argparse.Namespace) -> None:
 
 
 def trust(session: Session, options: argparse.Namespace) -> None:
-    """Let a skill's code run outside of the sandbox, as long as no byte of it changes."""
-    skill = loaded_or_found(session, options.name).snapshot()
-    alerts = alerts_in(skill.content)
-    if alerts:
-        say(f"Look at this before you rely on {skill.name}:")
-    for finding in alerts[:_MOST_ALERTS]:
-        say(f"  {finding}")
-    if len(alerts) > _MOST_ALERTS:
-        say(f"  … and {len(alerts) - _MOST_ALERTS} more")
-    if alerts and not options.yes:
-        raise UsageProblem(
-            f"'{skill.name}' is not trusted: a scan found {len(alerts)} things to look at first",
-            "If you have looked, say '%skill trust NAME --yes'",
-        )
-    say(f"Trusted {skill.name}, {session.trust.trust(skill)}.")
+    """Let a skill's code run in this kernel, as long as no byte of it changes."""
+    skill = loaded_or_found(session, options.name)
+    for line in verbs.trust(skill, session.trust, looked_at=options.yes):
+        say(line)
 
 
 def untrust(session: Session, options: argparse.Namespace) -> None:
     """Take trust back."""
-    skill = loaded_or_found(session, options.name)
-    gone = session.trust.untrust(skill)
-    say(f"{skill.name} is no longer trusted." if gone else f"{skill.name} was not among those you trusted.")
-    if skill.source.installed:
-        say(f"It still counts as trusted, because it was installed ({skill.source}): uninstall or unload it.")
+    for line in verbs.untrust(loaded_or_found(session, options.name), session.trust):
+        say(line)
 
 
 def new(session: Session, options: argparse.Namespace) -> None:
     """Begin a new skill, perhaps from executed cells."""
-    code = _cells(session, options.from_cells) if options.from_cells else ""
+    code, foreign = as_script(session.shell, options.from_cells) if options.from_cells else ("", [])
     folder = scaffold(options.name, Path(options.folder), options.description or "", code)
     say(f"Made {folder}. Edit its SKILL.md, then '%skill load {options.name}'.")
+    for number in foreign:
+        say(f"Cell {number} is no plain Python; it is there as a comment.")
     if code:
         say("Read its scripts/cells.py before you share it: cells may hold paths, names and keys.")
         for finding in alerts_in(Skill.from_path(folder).content):
@@ -72,49 +61,34 @@ def new(session: Session, options: argparse.Namespace) -> None:
 
 def pack(session: Session, options: argparse.Namespace) -> None:
     """Make an archive of a skill: the same bytes for the same files."""
-    skill = loaded_or_found(session, options.name)
-    content = skill.snapshot().to_zip()
-    target = Path(options.output or f"{skill.name}.zip").expanduser()
-    try:
-        target.write_bytes(content)
-    except OSError as error:
-        raise UsageProblem(f"'{target}' can't be written: {error.strerror}", "Name another file with -o") from None
-    files = len(skill.files())
-    say(f"Packed {skill.name} into {target} ({len(content):,} bytes, {files} file{'' if files == 1 else 's'}).")
+    for line in verbs.pack(loaded_or_found(session, options.name), options.output):
+        say(line)
 
 
 def freeze(session: Session, _: argparse.Namespace) -> None:
-    """Write the lock of the loaded skills into the notebook's folder."""
+    """Write down, in the notebook's folder, which skills are loaded: to the byte."""
     folder = Path.cwd()
-    session.registry.refresh()
-    entries = [lock.LockEntry.of(entry.skill, folder, pinned=entry.pinned, run=entry.run) for entry in session.registry]
-    lock.write(entries, folder)
-    say(f"Locked {len(entries)} skill{'' if len(entries) == 1 else 's'} in {lock.LOCK_FILE}.")
+    fresh, broken = session.registry.refreshed()
+    if broken:
+        raise broken[0]
+    if not fresh:
+        raise UsageProblem("There is nothing to freeze: no skill is loaded", "Load some, or delete the lock by hand")
+    lock.write([lock.LockEntry.of(entry.skill, folder, pinned=entry.pinned, run=entry.run) for entry in fresh], folder)
+    say(f"Locked {count(len(fresh), 'skill')} in {lock.LOCK_FILE}.")
 
 
 def sync(session: Session, _: argparse.Namespace) -> None:
-    """Put the skills of the lock in force, if none of them has changed."""
-    for entry, skill in lock.find_all(Path.cwd()):
+    """Load just the skills that were frozen, if none of them has changed."""
+    found = lock.find_all(Path.cwd())
+    for name in [entry.skill.name for entry in session.registry if entry.skill.name not in {e.name for e, _ in found}]:
+        session.registry.unload(name)
+        say(f"Unloaded {name}, which is not in the lock.")
+    for entry, skill in found:
         session.registry.load(skill, pinned=entry.pinned, run=entry.run)
-        say(f"Loaded {skill.name}, as it was locked ({entry.digest[:19]}…).")
-
-
-def _cells(session: Session, ranges: str) -> str:
-    """The source of executed cells; lines that are magics become comments, for a script can't run them."""
-    history = session.shell.history_manager
-    try:
-        rows = list(history.get_range_by_str(ranges.replace(",", " "), raw=True)) if history else []
-    except ValueError:
-        rows = []
-    cells = [(number, source) for _, number, source in rows if isinstance(source, str) and source.strip()]
-    if not cells:
-        raise UsageProblem(f"There are no executed cells '{ranges}'", "Give the numbers in their brackets, such as 3-9")
-    parts = []
-    for number, source in cells:
-        whole = source.startswith("%%")
-        lines = [f"# {line}" if whole or line.lstrip().startswith(("%", "!")) else line for line in source.splitlines()]
-        parts.append("\n".join([f"# In [{number}]", *lines]))
-    return "\n\n".join(parts) + "\n"
+        place = f"; its code runs in '{entry.run}'" if entry.run else ""
+        say(f"Loaded {skill.name}, as it was locked ({entry.digest[:19]}…{place}).")
+    if not found:
+        say("The lock names no skill.")
 
 
 _NAME = argument("name", metavar="NAME", help="a loaded or available skill, or a path", completes="available")

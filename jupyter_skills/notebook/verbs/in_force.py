@@ -14,41 +14,44 @@ from jupyter_skills.notebook.session import Session
 from jupyter_skills.notebook.verbs.verb import Verb, argument, say
 from jupyter_skills.settings import RunPlace
 from jupyter_skills.skills.discovery import discover, resolve
-from jupyter_skills.skills.discovery.search import search
 from jupyter_skills.skills.facts import facts_of, table
 from jupyter_skills.skills.skill import Skill
+from jupyter_skills.skills.verbs import find
+from jupyter_skills.skills.words import count
 
 _MOST_PROBLEMS = 5
 
 
 def load(session: Session, options: argparse.Namespace) -> None:
-    """Put skills in force."""
-    for skill in [resolve(reference) for reference in options.reference]:  # all or none
+    """Load skills for this notebook."""
+    for reference, skill in [(word, resolve(word)) for word in options.reference]:  # all or none
         session.registry.load(skill, pinned=options.pin, run=options.run or "")
         say(f"Loaded {skill.name}: {skill.description}")
         errors = [problem for problem in skill.problems if problem.severity == "error"]
         for problem in errors[:_MOST_PROBLEMS]:
             say(f"  {problem}")
         if len(errors) > _MOST_PROBLEMS:
-            say(f"  … and {len(errors) - _MOST_PROBLEMS} more: see '%skill validate'")
+            say(f"  … and {len(errors) - _MOST_PROBLEMS} more: see '%skill validate {skill.folder or reference}'")
         if skill.tools and options.run == "live" and not session.trust.trusts(skill):
             say(f"  Its code runs in the sandbox until you trust it: '%skill trust {skill.name}'.")
 
 
 def unload(session: Session, options: argparse.Namespace) -> None:
-    """Take skills out of force."""
+    """Unload skills."""
     if options.all and options.name:
         raise UsageProblem("%skill unload: both names and --all", "Give one of the two")
     if options.all:
+        say(f"Unloaded {count(len(session.registry), 'skill')}.")
         session.registry.clear()
     elif not options.name:
         raise UsageProblem("%skill unload: no skill is named", "Name one, or say --all")
     for name in dict.fromkeys(session.registry.get(name).skill.name for name in options.name):  # all or none
         session.registry.unload(name)
+        say(f"Unloaded {name}.")
 
 
 def list_(session: Session, options: argparse.Namespace) -> None:
-    """List the skills in force, or all that can be loaded."""
+    """List the loaded skills, or all that can be loaded."""
     if options.available:
         rows = [{**found.as_json(), "loaded": found.usable and found.name in session.registry} for found in discover()]
     else:
@@ -68,10 +71,11 @@ def list_(session: Session, options: argparse.Namespace) -> None:
     elif not rows:
         say("No skill is loaded. See '%skill list --available'." if not options.available else "No skill was found.")
     for row in rows if not options.json else ():
-        marks = [str(row[key]) for key in ("problem", "run") if row.get(key)]
+        marks = [str(row[key]) for key in ("source", "run") if row.get(key)]
         marks += [key for key in ("pinned", "loaded") if row.get(key)]
-        mark = f" ({', '.join(marks)})" if marks else ""
-        say(f"{row['name']}{mark}: {row['description'] or row['folder']}")
+        say(f"{row['name']} ({', '.join(marks)}): {row['description'] or row['folder']}")
+        if row.get("problem"):
+            say(f"  not used: {row['problem']}")
 
 
 def show(session: Session, options: argparse.Namespace) -> None:
@@ -86,13 +90,8 @@ def search_(session: Session, options: argparse.Namespace) -> None:
     """Find skills for a task by words, best first."""
     skills = {found.name: found.skill for found in discover() if found.skill and found.usable}
     skills |= {entry.skill.name: entry.skill for entry in session.registry}
-    hits = search(" ".join(options.words), list(skills.values()))
-    if options.json:
-        say(json.dumps([{"name": hit.skill.name, "description": hit.skill.description} for hit in hits], indent=2))
-    elif not hits:
-        say("No skill fits these words. See '%skill list --available' for all.")
-    for hit in hits if not options.json else ():
-        say(f"{hit.skill.name}: {hit.skill.description}")
+    lines = list(find(options.words, list(skills.values()), as_json=options.json))
+    say("\n".join(lines or ["No skill fits these words. See '%skill list --available' for all."]))
 
 
 def loaded_or_found(session: Session, reference: str) -> Skill:

@@ -7,18 +7,16 @@ and all of it stays in memory until ``write`` is asked to lay it out.
 from __future__ import annotations
 
 import io
-import os
 import re
 import stat
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from jupyter_skills.errors import InvalidArchive, SkillNotFound, UsageProblem
+from jupyter_skills.errors import InvalidArchive, SkillNotFound
 from jupyter_skills.skills.archive.names import MOST_NAMES, TakenNames, parts_of, shown, too_many
 from jupyter_skills.skills.files import (
     MOST_BYTES,
@@ -30,7 +28,7 @@ from jupyter_skills.skills.files import (
     in_memory,
     is_junk,
 )
-from jupyter_skills.skills.skill import MANIFEST
+from jupyter_skills.skills.manifest import MANIFEST
 
 _CHUNK = 1 << 16
 _MOST_RATIO, _RATIO_MATTERS_FROM = 200, 1 << 20
@@ -120,34 +118,6 @@ def pack(files: SkillFiles, folder: str) -> bytes:
             archive.writestr(info, entry.content)
     _unpacked(buffer.getvalue())
     return buffer.getvalue()
-
-
-def write(files: MemoryFiles, target: Path) -> None:
-    """Lays files out in a new folder, all of them or none; the folders above it are made if they are missing.
-
-    Args:
-        files: The files; their owner may read and write them, whatever their modes say.
-        target: The folder; there must be nothing yet.
-
-    Raises:
-        InvalidArchive: A path leads out of the folder, or two of them collide.
-        UsageProblem: There is something already, or nothing can be written there.
-    """
-    names = TakenNames()
-    for path in files.paths():
-        names.take(parts_of(path), is_folder=False)
-    if os.path.lexists(target):
-        raise UsageProblem(f"There is something at '{target}' already", "Choose another place, or remove that first")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".skill-", dir=target.parent) as temporary:
-            staged = Path(temporary) / "skill"
-            _make_folder(staged)
-            for path in files.paths():
-                _write_file(staged, path, files.entry(path))
-            staged.rename(target)
-    except OSError as error:
-        raise UsageProblem(f"'{target}' can't be written: {error.strerror}", "Choose another place") from None
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -288,21 +258,6 @@ def _method(content: bytes) -> int:
     # What shrinks as a bomb does would be refused on its way back.
     shrunk = len(zlib.compress(content, wbits=-zlib.MAX_WBITS))
     return zipfile.ZIP_STORED if len(content) > _MOST_RATIO * shrunk else zipfile.ZIP_DEFLATED
-
-
-def _make_folder(folder: Path) -> None:
-    folder.mkdir()
-    folder.chmod(0o755)  # whatever the umask
-
-
-def _write_file(root: Path, path: str, entry: FileEntry) -> None:
-    place = root / path
-    for folder in reversed(place.parents):
-        if folder.is_relative_to(root) and not folder.exists():
-            _make_folder(folder)
-    with place.open("xb") as file:
-        file.write(entry.content)
-    place.chmod(entry.mode & 0o777 | 0o600)
 
 
 def _too_large(what: str) -> InvalidArchive:

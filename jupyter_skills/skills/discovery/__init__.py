@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from jupyter_skills.errors import SkillNotFound
+from jupyter_skills.errors import InvalidSkill, SkillNotFound
 from jupyter_skills.skills.discovery.index import MOST_FOLDERS, SkillIndex
 from jupyter_skills.skills.discovery.roots import roots, source_of
 from jupyter_skills.skills.files import ARCHIVE_SUFFIXES
+from jupyter_skills.skills.manifest import MANIFEST, located, manifest_of
 from jupyter_skills.skills.rules import normalized
-from jupyter_skills.skills.skill import MANIFEST, Skill, located, manifest_of
+from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.source import Source
 
 _STORED = "store:"
@@ -29,6 +30,7 @@ class Found:
         folder: The folder.
         skill: The skill, or None where it can't be read.
         problem: Why it can't be read, or why another of the same name is used instead; empty when all is well.
+        remedy: What to do about it, if anything.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Found:
     folder: str
     skill: Skill | None
     problem: str = ""
+    remedy: str = ""
 
     @property
     def usable(self) -> bool:
@@ -70,8 +73,10 @@ def discover(start: Path | None = None, index: SkillIndex | None = None) -> list
             if entry.real in met:  # another name for a folder that is listed already
                 continue
             met.add(entry.real)
+            if entry.error is not None:
+                name, error = os.path.basename(entry.folder), entry.error
+                found.append(Found(name, root.source, entry.folder, None, error.message, error.next_step))
             if entry.skill is None:
-                found.append(Found(os.path.basename(entry.folder), root.source, entry.folder, None, entry.problem))
                 continue
             name = entry.skill.name
             problem = f"shadowed by the one in {taken[name]}" if name in taken else ""
@@ -103,16 +108,19 @@ def resolve(reference: str, start: Path | None = None) -> Skill:
 
 
 def _named(name: str, available: list[Found]) -> Skill:
-    wanted = normalized(name)
-    matching = [entry for entry in available if entry.name in (name, wanted)]
+    wanted = {name, normalized(name)}
+    # A skill's own name comes first; but one whose name is unlike its folder's is often called by the latter.
+    matching = [entry for entry in available if entry.name in wanted]
+    matching += [entry for entry in available if entry.skill and os.path.basename(entry.folder) in wanted]
     for entry in matching:
         if entry.skill is not None:
             return entry.skill
     if matching:
-        raise SkillNotFound(f"The skill '{name}' can't be loaded: {matching[0].problem}", "Mend it, or load another")
+        problem = matching[0]
+        raise InvalidSkill(f"The skill '{name}' can't be loaded: {problem.problem}", problem.remedy)
     names = [entry.name for entry in available if entry.skill is not None]
     close = get_close_matches(name, names, n=1)
-    hint = f"Did you mean '{close[0]}'" if close else "See '%skill list --available', or give the path of its folder"
+    hint = f"Did you mean '{close[0]}'?" if close else "See '%skill list --available', or give the path of its folder"
     raise SkillNotFound(f"There is no skill '{name}'", hint)
 
 

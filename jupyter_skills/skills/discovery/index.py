@@ -11,7 +11,8 @@ from pathlib import Path
 from jupyter_skills.errors import SkillProblem
 from jupyter_skills.skills.discovery.roots import Root
 from jupyter_skills.skills.files import FolderFiles, is_skipped_folder
-from jupyter_skills.skills.skill import MANIFEST, Skill
+from jupyter_skills.skills.manifest import manifest_in
+from jupyter_skills.skills.skill import Skill
 
 DEEPEST = 6
 MOST_FOLDERS = 20_000
@@ -33,14 +34,14 @@ class Seen:
         real: The same without links.
         manifest: The name of the SKILL.md as it is written there.
         skill: The skill; None where it can't be read.
-        problem: Why it can't be read.
+        error: Why it can't be read.
     """
 
     folder: str
     real: str
     manifest: str
     skill: Skill | None = None
-    problem: str = ""
+    error: SkillProblem | None = None
     _facts: Facts | None = None
 
     def refresh(self, root: Root) -> bool:
@@ -58,9 +59,9 @@ class Seen:
         folder = Path(self.folder)
         try:
             self.skill = Skill.from_manifest(FolderFiles(folder), self.manifest, folder.name, root.source)
-            self.problem = ""
+            self.error = None
         except SkillProblem as error:
-            self.skill, self.problem = None, str(error)
+            self.skill, self.error = None, error
 
 
 @dataclass
@@ -112,7 +113,7 @@ def _walk(root: Root, known: dict[str, Seen]) -> _Tree:
         entered.add(real)
         facts = _facts(path)
         names, folders = _entries(path)
-        manifest = next((name for name in sorted(names) if name.lower() == MANIFEST.lower()), None)
+        manifest = manifest_in(names)
         if manifest is not None and (depth or root.source.kind in _MAY_BE_SKILLS):
             old = known.get(path)
             entry = old if old is not None and old.manifest == manifest else Seen(path, real, manifest)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import site
+import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -37,7 +39,7 @@ def roots(start: Path) -> list[Root]:
     Args:
         start: The notebook's folder.
     """
-    return [*_project(start), *_user(), *_environment(), *_packages()]
+    return [*_project(start), *_user(), *_environment(), *_packages(start)]
 
 
 def source_of(folder: Path, start: Path) -> Source:
@@ -75,11 +77,19 @@ def _environment() -> Iterator[Root]:
         yield Root(Source("path"), Path(entry).expanduser())
 
 
-def _packages() -> Iterator[Root]:
+def _packages(start: Path) -> Iterator[Root]:
+    project = project_folders(start)[-1:]
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value)):
         name = point.dist.name if point.dist else point.name
         for folder in _package_folders(point.value):
-            yield Root(Source("package", name), folder)
+            # Python looks for packages in the notebook's folder too, where a project can put whatever it likes.
+            inside = any(folder.resolve().is_relative_to(top) for top in project) and not _is_installed(folder)
+            yield Root(Source("project") if inside else Source("package", name), folder)
+
+
+def _is_installed(folder: Path) -> bool:
+    places = {sysconfig.get_path(kind) for kind in ("purelib", "platlib")} | {site.getusersitepackages()}
+    return any(folder.resolve().is_relative_to(Path(place).resolve()) for place in places)
 
 
 def _package_folders(package: str) -> Iterator[Path]:
