@@ -260,8 +260,12 @@ class _Imports:
             module = ModuleType("tools")
             module.__file__ = path
             sys.modules["tools"] = module  # dataclasses look there for the module of a class
-            with open(path, "rb") as source:
-                exec(compile(source.read(), path, "exec"), vars(module))  # noqa: S102 -- to run it is what was asked for
+            try:
+                with open(path, "rb") as source:
+                    exec(compile(source.read(), path, "exec"), vars(module))  # noqa: S102 -- that was asked for
+            except BaseException:
+                del sys.modules["tools"]  # half of it is no module
+                raise
             self.modules["tools"] = module
         return self.modules["tools"]
 
@@ -284,8 +288,8 @@ class _Imports:
         finally:
             with suppress(ValueError):
                 sys.path.remove(self.folder)
-            # What it imported from elsewhere under such a name belongs to all.
-            own = {name: module for name, module in of_these().items() if _lies_in(module, self.folder)}
+            # Whatever its name: what lies elsewhere belongs to all, and what lies here to this skill alone.
+            own = {name: module for name, module in sys.modules.items() if _lies_in(module, self.folder)}
             self.modules.update(own)
             for name in own:
                 del sys.modules[name]

@@ -209,3 +209,27 @@ def test_the_decorator_leaves_a_function_what_it_is() -> None:
 
     assert tool(add) is add
     assert tool(name="sum", description="Adds.")(add) is add
+
+
+async def test_a_module_whose_import_failed_is_no_module(skill: Path) -> None:
+    put(skill, "tools.py", "def early():\n    return 'ran'\nimport missing_dependency\ndef late():\n    return 1")
+    for _ in range(2):
+        for function in ("early", "late"):
+            with pytest.raises(ModuleNotFoundError, match="missing_dependency"):
+                await call_tool(str(skill), function, {})
+    assert "tools" not in sys.modules
+
+
+async def test_modules_named_like_python_s_own_reach_neither_the_user_nor_another_skill(tmp_path: Path) -> None:
+    sys.modules.pop("colorsys", None)
+    said = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        put(folder, "colorsys.py", f"NAME = {name!r}")
+        put(folder, "tools.py", "import colorsys\ndef who():\n    return colorsys.NAME")
+        said.append(str(await call_tool(str(folder), "who", {})))
+    assert said == ["one", "two"]
+    import colorsys
+
+    assert hasattr(colorsys, "rgb_to_hsv")

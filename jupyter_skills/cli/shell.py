@@ -1,5 +1,9 @@
 """What a shell sees of a command line: its exit status, and next steps that can be typed there."""
 
+from __future__ import annotations
+
+from jupyter_skills.skills.words import plain
+
 GOOD, BAD, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
 _COMMANDS = {
@@ -14,4 +18,9 @@ def for_a_shell(error: Exception) -> str:
     text = f"error: {error}"
     for magic, command in _COMMANDS.items():
         text = text.replace(magic, command)
-    return text
+    return plain(text)
+
+
+def say(text: str) -> None:
+    """Prints what may hold a stranger's words."""
+    print(plain(text))

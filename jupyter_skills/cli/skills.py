@@ -6,10 +6,9 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-from jupyter_skills.cli.shell import BAD, GOOD, UNUSABLE, for_a_shell
+from jupyter_skills.cli.shell import BAD, GOOD, UNUSABLE, for_a_shell, say
 
 
 def add_verbs(verbs: Any) -> None:
@@ -64,7 +63,7 @@ def _list(options: argparse.Namespace) -> int:
         _print_json(rows)
     for row in rows if not options.json else ():
         mark = f" ({row['problem']})" if row["problem"] else ""
-        print(f"{row['name']}{mark}: {row['description'] or row['folder']}")
+        say(f"{row['name']}{mark}: {row['description'] or row['folder']}")
     return GOOD
 
 
@@ -74,7 +73,7 @@ def _search(options: argparse.Namespace) -> int:
 
     skills = [found.skill for found in discover() if found.skill and found.usable]
     lines = list(find(options.words, skills, as_json=options.json))
-    print("\n".join(lines or ["No skill fits these words. See 'jupyter skills list' for all."]))
+    say("\n".join(lines or ["No skill fits these words. See 'jupyter skills list' for all."]))
     return GOOD
 
 
@@ -87,7 +86,7 @@ def _show(options: argparse.Namespace) -> int:
     if options.json:
         _print_json(facts)
     else:
-        print(table(facts))
+        say(table(facts))
     return GOOD
 
 
@@ -105,17 +104,18 @@ def _validate(options: argparse.Namespace) -> int:
     if options.json:
         _print_json([report.as_json() for report in reports])
     elif reports:
-        print("\n".join(map(str, reports)))
+        say("\n".join(map(str, reports)))
     for problem in missing:
         print(for_a_shell(problem), file=sys.stderr)
     return UNUSABLE if missing else GOOD if all(report.valid for report in reports) else BAD
 
 
 def _new(options: argparse.Namespace) -> int:
+    from jupyter_skills.skills.places import expanded
     from jupyter_skills.skills.scaffold import scaffold
 
-    folder = scaffold(options.name, Path(options.folder), options.description)
-    print(f"Made {folder}. Edit its SKILL.md, then 'jupyter skills validate {folder}'.")
+    folder = scaffold(options.name, expanded(options.folder), options.description)
+    say(f"Made {folder}. Edit its SKILL.md, then 'jupyter skills validate {folder}'.")
     return GOOD
 
 
@@ -146,13 +146,14 @@ def _lock(options: argparse.Namespace) -> int:
     from jupyter_skills.errors import UsageProblem
     from jupyter_skills.skills import lock
     from jupyter_skills.skills.discovery import resolve
+    from jupyter_skills.skills.places import working_folder
     from jupyter_skills.skills.words import count
 
-    folder = Path.cwd()
+    folder = working_folder()
     if options.check and options.name:
         raise UsageProblem("lock: both names and --check", "Give one of the two")
     if options.check:
-        print(f"As it was locked: {count(len(lock.find_all(folder)), 'skill')}.")
+        say(f"As it was locked: {count(len(lock.find_all(folder)), 'skill')}.")
         return GOOD
     if options.name:
         entries = [lock.LockEntry.of(resolve(name), folder) for name in options.name]
@@ -161,15 +162,15 @@ def _lock(options: argparse.Namespace) -> int:
         for before in lock.read(folder):
             entries.append(before.renewed(folder))
             if entries[-1].digest != before.digest:
-                print(f"{before.name}: {before.changes_to(entries[-1])}")
+                say(f"{before.name}: {before.changes_to(entries[-1])}")
     lock.write(entries, folder)
-    print(f"Locked {count(len(entries), 'skill')} in {lock.LOCK_FILE}.")
+    say(f"Locked {count(len(entries), 'skill')} in {lock.LOCK_FILE}.")
     return GOOD
 
 
 def _tell(lines: Iterable[str]) -> int:
     for line in lines:
-        print(line)
+        say(line)
     return GOOD
 
 

@@ -26,7 +26,7 @@ def as_script(shell: InteractiveShell, ranges: str) -> tuple[str, list[int]]:
     history = shell.history_manager
     try:
         rows = list(history.get_range_by_str(ranges.replace(",", " "), raw=True)) if history else []
-    except ValueError:
+    except (ValueError, OverflowError):
         rows = []
     cells = [(number, source) for _, number, source in rows if isinstance(source, str) and source.strip()]
     if not cells:

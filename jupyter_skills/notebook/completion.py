@@ -11,6 +11,7 @@ from typing import Any
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
 
+from jupyter_skills.errors import SkillsError
 from jupyter_skills.notebook.arguments import MagicParser, ask_parser
 from jupyter_skills.notebook.session import Session
 
@@ -30,10 +31,13 @@ def matcher_for(session: Session) -> Matcher:
         text = context.text_until_cursor
         on_first_line = context.cursor_line == 0
         found: tuple[str, Iterable[str]] | None = None
-        if line := _SKILL.match(text):
-            found = _after_skill(session, line["words"])
-        elif on_first_line and (line := _ASK.match(text)):
-            found = _after_ask(session, line["words"])
+        try:
+            if line := _SKILL.match(text):
+                found = _after_skill(session, line["words"])
+            elif on_first_line and (line := _ASK.match(text)):
+                found = _after_ask(session, line["words"])
+        except (SkillsError, OSError):  # the line itself will say what is wrong
+            found = None
         if found is None:
             return {"completions": []}
         fragment, words = found

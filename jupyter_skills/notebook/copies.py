@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 
-from jupyter_skills.skills.files import in_memory
+from jupyter_skills.errors import InvalidSkill
+from jupyter_skills.skills.files import FolderFiles, MemoryFiles, in_memory
 from jupyter_skills.skills.layout import lay_out
 from jupyter_skills.skills.skill import Skill
 
@@ -19,7 +21,7 @@ class SkillCopies:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def lay_out(self, skill: Skill) -> str:
-        """The folder of a skill's files as they are; made at the first use.
+        """The folder of a skill's files as they are; made anew if anything in it has changed since it was made.
 
         Args:
             skill: A snapshot.
@@ -31,9 +33,10 @@ class SkillCopies:
             self._folder = tempfile.TemporaryDirectory(prefix="jupyter-skills-copies-", ignore_cleanup_errors=True)
         version = skill.digest.removeprefix("sha256:")[:_DIGITS]
         target = Path(self._folder.name, version, skill.name)
-        if not target.exists():
-            target.parent.mkdir(exist_ok=True)
-            lay_out(in_memory(skill.content), target)
+        files = in_memory(skill.content)
+        if not _is_laid_out(files, target):
+            shutil.rmtree(target, ignore_errors=True)
+            lay_out(files, target)
         return str(target)
 
     def clear(self) -> None:
@@ -41,3 +44,16 @@ class SkillCopies:
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
+
+
+def _is_laid_out(files: MemoryFiles, folder: Path) -> bool:
+    """Whether a folder holds these files and nothing else: no compiled module either, which would run instead."""
+    found = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    there = {path.relative_to(folder).as_posix() for path in found}
+    if there != set(files.paths()):
+        return False
+    now = FolderFiles(folder)
+    try:
+        return all(now.entry(path).content == files.entry(path).content for path in there)
+    except InvalidSkill:
+        return False

@@ -28,6 +28,7 @@ _LONGEST_NUMBER = 100  # in digits; what Python does with a number takes the squ
 # Bounded, for a line of nothing but hyphens could be taken apart in very many ways.
 _ENTRY = re.compile(r"(?P<indent> *(?:- +){0,40})(?P<key>[\w.$-]+(?: [\w.$-]+)*):[ \t]+(?P<value>\S.*)$")
 _BLOCK = re.compile(r"[|>][-+0-9]{0,2} *(?:#.*)?$")
+_ANCHOR = re.compile(r"&([\w-]+)")
 _TABS = re.compile(r"^ *\t[ \t]*", re.MULTILINE)
 
 
@@ -300,6 +301,7 @@ def _as_text(node: yaml.Node) -> Any:
 def _quoted(source: str) -> tuple[str, list[tuple[int, str]]]:
     """The source with quotes around each value that is no valid YAML by itself; and the lines and keys of these."""
     lines = source.split("\n")
+    anchors = set(_ANCHOR.findall(source))
     changed: list[tuple[int, str]] = []
     at = 0
     while at < len(lines):
@@ -312,7 +314,7 @@ def _quoted(source: str) -> tuple[str, list[tuple[int, str]]]:
             at += 1
         value = "\n".join([entry["value"], *lines[start + 1 : at]]).rstrip()
         # A tag asks for an object to be made; that is nothing to be mended.
-        if _BLOCK.match(entry["value"]) or entry["value"].startswith("!!") or _is_valid(entry, value, source):
+        if _BLOCK.match(entry["value"]) or entry["value"].startswith("!!") or _is_valid(entry, value, anchors):
             continue
         last = start + value.count("\n")
         escaped = value.replace("'", "''")
@@ -321,7 +323,7 @@ def _quoted(source: str) -> tuple[str, list[tuple[int, str]]]:
     return "\n".join(lines), changed
 
 
-def _is_valid(entry: re.Match[str], value: str, source: str) -> bool:
+def _is_valid(entry: re.Match[str], value: str, anchors: set[str]) -> bool:
     text = f"{' ' * len(entry['indent'])}key: {value}"
     try:
         aliases = [
@@ -333,7 +335,7 @@ def _is_valid(entry: re.Match[str], value: str, source: str) -> bool:
         return True
     except yaml.YAMLError:
         return False
-    return all(re.search(rf"&{re.escape(alias)}(?![\w-])", source) for alias in aliases)
+    return anchors.issuperset(aliases)
 
 
 def _indent(line: str) -> int:

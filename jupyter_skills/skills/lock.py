@@ -151,7 +151,7 @@ def read(folder: Path) -> list[LockEntry]:
         raise LockBroken(f"There is no '{LOCK_FILE}' in '{folder}'", "Make one with '%skill freeze'") from None
     except OSError as error:
         raise LockBroken(f"'{path}' can't be read: {error.strerror}", "Check its permissions") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LockBroken(f"'{path}' is not a lock: {error}", "Make a new one with '%skill freeze'") from None
     if isinstance(content, dict) and isinstance(content.get("format"), int) and content["format"] > _FORMAT:
         raise LockBroken(f"'{path}' was made by a later release", "Upgrade jupyter-agent-skills")

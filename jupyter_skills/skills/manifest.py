@@ -17,6 +17,8 @@ def located(path: str | Path) -> Path:
     Raises:
         SkillNotFound: There is none.
     """
+    if not str(path).strip():
+        raise SkillNotFound("No path is given", "Give a skill's folder")
     try:
         folder = Path(path).expanduser()
         if folder.name.lower() == MANIFEST.lower() and not folder.is_dir():

@@ -51,6 +51,9 @@ def scaffold(name: str, target: Path, description: str = "", code: str = "") -> 
             already, or can't be made.
     """
     body = (_WITH_CELLS if code else _BODY).format(name=name, cells=CELLS)
+    description = " ".join(description.split())
+    if not description.isprintable():
+        raise UsageProblem("The description has characters in it that can't be shown", "Write it in plain text")
     quoted = (description or _DESCRIPTION).replace("'", "''")
     manifest = f"---\nname: {name}\ndescription: '{quoted}'\n---\n\n{body}".encode()
     try:

@@ -20,6 +20,7 @@ from jupyter_skills.skills.files import FileEntry, FolderFiles, MemoryFiles, Ski
 from jupyter_skills.skills.frontmatter import Frontmatter
 from jupyter_skills.skills.manifest import MANIFEST, located, manifest_in, manifest_of
 from jupyter_skills.skills.placeholders import fill
+from jupyter_skills.skills.places import expanded
 from jupyter_skills.skills.problem import Problem
 from jupyter_skills.skills.rules import TOOLS_FIELD, manifest_problems, normalized
 from jupyter_skills.skills.source import FOLDER, TEXT, Source
@@ -113,7 +114,7 @@ class Skill:
         """
         from jupyter_skills.skills.archive import unpack
 
-        data = archive if isinstance(archive, bytes) else Path(archive).expanduser()
+        data = archive if isinstance(archive, bytes) else expanded(archive)
         label = "" if isinstance(data, bytes) else str(archive)
         opened = unpack(data)
         manifest = manifest_in(opened.files.paths()) or MANIFEST

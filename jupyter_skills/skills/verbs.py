@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
 
 from jupyter_skills.errors import NotLookedAt, UsageProblem
 from jupyter_skills.skills.discovery.search import search
+from jupyter_skills.skills.places import expanded
 from jupyter_skills.skills.scan import Finding, scan
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.trust import TrustLedger
@@ -70,7 +70,7 @@ def pack(skill: Skill, output: str | None) -> Iterator[str]:
     """
     now = skill.snapshot()
     content = now.to_zip()
-    target = Path(output or f"{now.name}.zip").expanduser()
+    target = expanded(output or f"{now.name}.zip")
     try:
         target.write_bytes(content)
     except OSError as error:

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from unicodedata import category
+
 CHARACTERS_PER_TOKEN = 4
+
+
+def plain(text: str) -> str:
+    """Text for a terminal, with every character that would steer or deceive it as an escape."""
+    return "".join(map(_shown, text))
+
+
+def _shown(character: str) -> str:
+    match category(character):
+        case "Cf":
+            return json.dumps(character)[1:-1]  # so that JSON stays JSON
+        case "Cc" | "Cs" if character not in "\n\t":
+            return ascii(character)[1:-1]
+    return character
 
 
 def tokens(text: str) -> int:

@@ -37,7 +37,8 @@ def web(tmp_path: Path) -> Skill:
     folder.mkdir()
     (folder / "SKILL.md").write_text(MANIFEST)
     (folder / "fetch.py").write_text(
-        "import helper, os, sys\nprint(helper.NAME, os.getcwd(), sys.argv[1:])\nopen('page.txt', 'w').write('hi')\n"
+        "import helper, os, sys\nprint(helper.NAME, os.getcwd(), sys.argv[1], sys.argv[2])\n"
+        "open('page.txt', 'w').write('hi')\n"
     )
     (folder / "helper.py").write_text("NAME = 'helper of web'\n")
     (folder / "tools.py").write_text(
@@ -62,7 +63,7 @@ async def test_tools_of_a_skill_appear_once_it_is_loaded_and_run_in_the_sandbox(
     assert talk.tools(1) == [*own, "web__fetch", "web__add"]
     fetched, added = (message["content"] for message in talk.sent()[-2:])
     assert fetched == (
-        "web__fetch: ok\n\nhelper of web /skills/web ['--help', '1']\n\n"
+        "web__fetch: ok\n\nhelper of web /skills/web --help 1\n\n"
         "Files made, and shown to the user:\n- page.txt (text/plain, 2 bytes)"
     )
     assert added == "web__add: ok\n\nhelper of web\n42"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import site
 import sys
 from pathlib import Path
 
 import pytest
 
-from jupyter_skills.errors import InvalidSkill, SkillNotFound
+from jupyter_skills.errors import InvalidSkill, SkillNotFound, UsageProblem
 from jupyter_skills.skills.discovery import discover, resolve
 from jupyter_skills.skills.discovery import index as index_module
 from jupyter_skills.skills.discovery.index import SkillIndex
@@ -98,22 +99,51 @@ def installed(folder: Path, name: str) -> Path:
     return package
 
 
+@pytest.mark.parametrize("entry", ["relative/skills", ".", "~nobody-of-that-name/skills"])
+def test_an_entry_of_the_environment_that_says_no_place_is_passed_over(
+    workdir: Path, monkeypatch: pytest.MonkeyPatch, entry: str
+) -> None:
+    write_skill(workdir / "relative/skills", "mine")
+    write_skill(workdir, "other")
+    monkeypatch.setenv("JUPYTER_SKILLS_PATH", entry)
+    assert names(workdir) == []
+
+
 def test_packages_are_searched_without_importing_them(
     tmp_path_factory: pytest.TempPathFactory, workdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site = tmp_path_factory.mktemp("site")
-    installed(site, "loud")
-    monkeypatch.syspath_prepend(str(site))
+    installation = tmp_path_factory.mktemp("site")
+    installed(installation, "loud")
+    monkeypatch.setattr(site, "USER_SITE", str(installation))
+    monkeypatch.syspath_prepend(str(installation))
     assert resolve("loud-skill").source == Source("package", "loud")
     assert "loud_package" not in sys.modules
 
 
-def test_a_package_that_lies_in_the_project_is_the_project_s_whatever_it_says_of_itself(
-    workdir: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("notebook", [".", "nb"])
+def test_a_package_that_no_installer_put_there_is_what_its_folder_is_whatever_it_says_of_itself(
+    workdir: Path, monkeypatch: pytest.MonkeyPatch, notebook: str
 ) -> None:
     installed(workdir, "evil")
-    monkeypatch.syspath_prepend(str(workdir))  # as Python does with the folder that a kernel starts in
-    assert resolve("evil-skill").source == Source("project")
+    (workdir / "nb").mkdir()
+    monkeypatch.chdir(workdir / notebook)
+    monkeypatch.syspath_prepend(
+        str(workdir)
+    )  # as Python does with the folder a kernel starts in, and people do by hand
+    assert resolve("evil-skill").source == Source("project" if notebook == "." else "folder")
+
+
+def test_facts_of_an_installed_package_do_not_speak_for_a_folder_of_its_name_elsewhere(
+    tmp_path_factory: pytest.TempPathFactory, workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installation = tmp_path_factory.mktemp("site")
+    installed(installation, "loud")
+    write_skill(workdir / "loud_package/skills", "false")
+    (workdir / "loud_package/__init__.py").touch()
+    monkeypatch.setattr(site, "USER_SITE", str(installation))
+    monkeypatch.syspath_prepend(str(installation))
+    monkeypatch.syspath_prepend(str(workdir))
+    assert resolve("false").source == Source("project")
 
 
 def test_skills_lie_at_any_depth_that_makes_sense_but_not_within_others(workdir: Path) -> None:
@@ -144,6 +174,18 @@ def test_links_are_followed_once_and_loops_end(workdir: Path) -> None:
     (workdir / ".claude").mkdir()
     (workdir / ".claude/skills").symlink_to(workdir / ".agents/skills")
     assert names(workdir) == ["mine"]
+
+
+def test_a_project_can_link_to_a_skill_but_not_have_the_machine_searched(workdir: Path) -> None:
+    (workdir / "project/.git").mkdir(parents=True)
+    write_skill(workdir / "elsewhere", "linked")
+    write_skill(workdir / "elsewhere/more", "beside")
+    root = workdir / "project/.agents/skills"
+    root.mkdir(parents=True)
+    (root / "linked").symlink_to(workdir / "elsewhere/linked")
+    (root / "all").symlink_to("/")
+    (root / "above").symlink_to(workdir / "elsewhere")
+    assert names(workdir / "project") == ["linked"]
 
 
 def test_a_broken_skill_hides_no_other_and_says_why_it_can_not_be_loaded(workdir: Path) -> None:
@@ -216,6 +258,10 @@ def test_archives_are_taken_by_their_path(workdir: Path) -> None:
         assert resolve(name).source == Source("archive", name)
     with pytest.raises(SkillNotFound, match=r"nothing\.zip"):
         resolve("nothing.zip")
+    write_skill(workdir, "a.skill")
+    assert resolve("./a.skill").folder == workdir / "a.skill", "a folder is no archive"
+    with pytest.raises(UsageProblem, match="no home for"):
+        resolve("~nobody-of-that-name/x.zip")
 
 
 def test_what_changes_is_seen_at_the_next_look_and_nothing_else_is_read(workdir: Path) -> None:

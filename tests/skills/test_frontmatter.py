@@ -281,8 +281,18 @@ def test_what_is_no_frontmatter_or_beyond_all_bounds_is_refused_with_its_line(
         f"a: {'1:' * 100_000}1",
         f"? {'9' * 200_000}\n: x",
         BOMB,
+        "bad: a: b\nx: '" + "&b-" * 41_000 + "'\n" + "a: *b\n" * 20_000,
     ],
-    ids=["hyphens", "words", "blanks", "many bad values", "number to base 60", "long number", "alias bomb"],
+    ids=[
+        "hyphens",
+        "words",
+        "blanks",
+        "many bad values",
+        "number to base 60",
+        "long number",
+        "alias bomb",
+        "many aliases",
+    ],
 )
 @NO_HANG
 def test_no_frontmatter_hangs_its_reader(fields: str) -> None:

@@ -417,3 +417,9 @@ def test_a_line_of_five_megabytes_is_survived() -> None:
 def test_the_example_skill_gives_no_alert() -> None:
     example = Path(jupyter_skills.__file__).parent / "examples" / "gif-maker"
     assert of_level("alert", scan(FolderFiles(example))) == []
+
+
+@pytest.mark.parametrize(("cookie", "alerts"), [("utf-7", 1), ("UTF-8", 0), ("latin-1", 0), ("rot13", 1)])
+def test_an_encoding_that_can_hide_code_is_an_alert(cookie: str, alerts: int) -> None:
+    found = scanned({"tools.py": f"#!/usr/bin/env python3\n# -*- coding: {cookie} -*-\nx = 1\n"})
+    assert of_level("alert", found) == [("hidden-text", 2)] * alerts

@@ -424,6 +424,7 @@ PARSING = {
     "getopt": b'eval set -- $(getopt -o ab -- "$@")',
     "node": b"const { parseArgs } = require('node:util')",
     "yargs": b"import yargs from 'yargs'",
+    "Perl": b"use Getopt::Long;\nGetOptions('out=s' => \\$out);",
 }
 
 
@@ -450,6 +451,11 @@ def test_words_that_only_look_like_a_parser_are_none(script: bytes) -> None:
         (b'[ "$1" = -x ]', "-xvalue"),
         (b"\x7fELF\0", "--anything"),
         (b"#" * (300 * 1024), "-a"),
+        # Nobody can see here what is done with them.
+        (b"from lib import main; main()", "--delete=everything"),
+        (b"import fire, lib\nfire.Fire(lib.run)", "--help"),
+        (b'exec python3 real.py "$@"', "--help"),
+        (b"import lib, sys\nlib.main(sys.argv[1:])", "-x"),
     ],
 )
 def test_a_value_that_the_script_would_take_for_an_option_is_refused_by_name(script: bytes, value: str) -> None:
@@ -460,6 +466,23 @@ def test_a_value_that_the_script_would_take_for_an_option_is_refused_by_name(scr
 @pytest.mark.parametrize("value", ["-5", "-", "--", "-.5", "- x", "--help", "-x", "---"])
 def test_a_value_that_the_script_has_no_option_for_is_passed_as_it_is(value: str) -> None:
     assert convention_of("positional", ["a"], b'echo "$1"').words({"a": value}) == [value]
+
+
+def test_what_a_comment_says_of_options_does_not_count() -> None:
+    convention = convention_of("positional", ["a"], b'# no getopts here, nor --help\necho "$1"')
+    assert convention.words({"a": "--help"}) == ["--help"]
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (b"p.add_argument('--cache', action=argparse.BooleanOptionalAction, default=True)", ["--no-cache"]),
+        (b"case $1 in --cache) ;; --no-cache) ;; esac", ["--no-cache"]),
+        (b"p.add_argument('--cache', action='store_true')", []),
+    ],
+)
+def test_a_flag_is_switched_off_as_the_script_has_it(script: bytes, words: list[str]) -> None:
+    assert convention_of("named", ["cache"], script).words({"cache": False}) == words
 
 
 def test_a_nul_in_a_word_is_refused_by_name() -> None:
@@ -968,3 +991,11 @@ def test_whatever_a_tools_py_holds_its_tools_have_sound_schemas(source: bytes) -
     for tool in functions(source)[0].values():
         Draft202012Validator.check_schema(tool.parameters)
         json.dumps([tool.parameters, tool.description], allow_nan=False)
+
+
+@NO_HANG
+def test_of_very_many_functions_the_first_are_offered_and_the_rest_is_told() -> None:
+    tools, problems = module_tools("\n".join(f"@tool\ndef f{i}(): 0" for i in range(20_000)).encode())
+    assert [tool.name for tool in tools] == [f"f{i}" for i in range(128)]
+    assert len(problems) == 20_000 - 128
+    assert "128 tools at most" in problems[0].message

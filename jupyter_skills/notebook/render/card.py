@@ -10,8 +10,9 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from jupyter_skills.agent.events import CallFinished, CallStarted
-from jupyter_skills.notebook.render.words import call_output, call_state, call_title, file_size, visible
+from jupyter_skills.notebook.render.words import call_output, call_state, call_title, file_size
 from jupyter_skills.sandbox.contract import GeneratedFile
+from jupyter_skills.skills.words import plain
 
 # JupyterLab's own colours where there are any, so that cards are at home in light and dark themes.
 _DIM = "color:var(--jp-ui-font-color2,#666);font-size:90%"
@@ -40,7 +41,7 @@ def call_card(call: CallStarted, doing: str, output: str, done: CallFinished | N
     title = f"{mark} {escape(call_title(call))} · {escape(call_state(done, doing))}"
     inside = ""
     if call.code:
-        inside += f'<pre style="{_PRE}">{_coloured(visible(call.code), call.language)}</pre>'
+        inside += f'<pre style="{_PRE}">{_coloured(plain(call.code), call.language)}</pre>'
     if text:
         inside += f'<pre style="{_PRE}">{escape(text[-_LONGEST_SHOWN:])}</pre>'
     if not inside:
@@ -56,7 +57,7 @@ def plain_card(call: CallStarted, doing: str, done: CallFinished | None) -> str:
     """The same as text, for frontends without HTML."""
     head = f"[{call_title(call)} · {call_state(done, doing)}]"
     output = call_output(done) if done is not None else ""
-    return "\n".join(filter(None, (head, visible(call.code).rstrip(), f"→ {output}" if output else "")))
+    return "\n".join(filter(None, (head, plain(call.code).rstrip(), f"→ {output}" if output else "")))
 
 
 def file_link(file: GeneratedFile) -> str:

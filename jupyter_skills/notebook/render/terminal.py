@@ -7,8 +7,9 @@ import sys
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, Notice, TextDone, Waiting
 from jupyter_skills.models.client import TextDelta
-from jupyter_skills.notebook.render.words import call_output, call_state, call_title, file_size, summary, visible
+from jupyter_skills.notebook.render.words import call_output, call_state, call_title, file_size, summary
 from jupyter_skills.sandbox.output import clean_text
+from jupyter_skills.skills.words import plain
 
 _ERASE_LINE = "\r\x1b[K"
 
@@ -40,7 +41,7 @@ class TerminalRenderer:
                 self._write("\n\n")
             case CallStarted():
                 self._printed = ""
-                self._write(f"╭─ {call_title(event)}\n" + _bar(visible(event.code)))
+                self._write(f"╭─ {call_title(event)}\n" + _bar(plain(event.code)))
             case CallOutput(text):
                 self._output(text)
             case CallFinished():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from unicodedata import category
-
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.events import CallFinished, CallStarted
 from jupyter_skills.sandbox.contract import GeneratedFile
@@ -19,14 +17,6 @@ _REASONS = {
 def call_title(call: CallStarted) -> str:
     """A tool call in a few words."""
     return " · ".join(filter(None, (call.tool, call.about, PLACES.get(call.place, call.place))))
-
-
-def visible(code: str) -> str:
-    """Code with every character that would hide something shown as an escape: control and bidirectional ones."""
-    return "".join(
-        character if character in "\n\t" or category(character) not in ("Cc", "Cf") else ascii(character)[1:-1]
-        for character in code
-    )
 
 
 def call_state(done: CallFinished | None, doing: str = "") -> str:

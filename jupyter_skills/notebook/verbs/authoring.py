@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
 from jupyter_skills.errors import InvalidSkill, UsageProblem
 from jupyter_skills.notebook.cells import as_script
@@ -12,6 +11,7 @@ from jupyter_skills.notebook.session import Session
 from jupyter_skills.notebook.verbs.in_force import loaded_or_found
 from jupyter_skills.notebook.verbs.verb import Verb, argument, say
 from jupyter_skills.skills import lock, verbs
+from jupyter_skills.skills.places import expanded, working_folder
 from jupyter_skills.skills.scaffold import scaffold
 from jupyter_skills.skills.scan import alerts_in
 from jupyter_skills.skills.skill import Skill
@@ -49,7 +49,7 @@ def untrust(session: Session, options: argparse.Namespace) -> None:
 def new(session: Session, options: argparse.Namespace) -> None:
     """Begin a new skill, perhaps from executed cells."""
     code, foreign = as_script(session.shell, options.from_cells) if options.from_cells else ("", [])
-    folder = scaffold(options.name, Path(options.folder), options.description or "", code)
+    folder = scaffold(options.name, expanded(options.folder), options.description or "", code)
     say(f"Made {folder}. Edit its SKILL.md, then '%skill load {options.name}'.")
     for number in foreign:
         say(f"Cell {number} is no plain Python; it is there as a comment.")
@@ -67,7 +67,7 @@ def pack(session: Session, options: argparse.Namespace) -> None:
 
 def freeze(session: Session, _: argparse.Namespace) -> None:
     """Write down, in the notebook's folder, which skills are loaded: to the byte."""
-    folder = Path.cwd()
+    folder = working_folder()
     fresh, broken = session.registry.refreshed()
     if broken:
         raise broken[0]
@@ -79,7 +79,7 @@ def freeze(session: Session, _: argparse.Namespace) -> None:
 
 def sync(session: Session, _: argparse.Namespace) -> None:
     """Load just the skills that were frozen, if none of them has changed."""
-    found = lock.find_all(Path.cwd())
+    found = lock.find_all(working_folder())
     for name in [entry.skill.name for entry in session.registry if entry.skill.name not in {e.name for e, _ in found}]:
         session.registry.unload(name)
         say(f"Unloaded {name}, which is not in the lock.")

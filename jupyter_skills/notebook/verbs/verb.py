@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from jupyter_skills.notebook.arguments import MagicParser
 from jupyter_skills.notebook.session import Session
+from jupyter_skills.skills.words import plain
 
 
 @dataclass(frozen=True)
@@ -52,4 +53,4 @@ class Verb:
 
 def say(text: str) -> None:
     """Answers in the cell's output."""
-    print(text)  # noqa: T201 -- a line magic answers in the cell's output
+    print(plain(text))  # noqa: T201 -- a line magic answers in the cell's output

@@ -12,6 +12,7 @@ from jupyter_skills.skills.discovery.index import MOST_FOLDERS, SkillIndex
 from jupyter_skills.skills.discovery.roots import roots, source_of
 from jupyter_skills.skills.files import ARCHIVE_SUFFIXES
 from jupyter_skills.skills.manifest import MANIFEST, located, manifest_of
+from jupyter_skills.skills.places import expanded, working_folder
 from jupyter_skills.skills.rules import normalized
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.source import Source
@@ -67,7 +68,7 @@ def discover(start: Path | None = None, index: SkillIndex | None = None) -> list
     found: list[Found] = []
     taken: dict[str, str] = {}
     met: set[str] = set()
-    for root in roots(start or Path.cwd()):
+    for root in roots(start or working_folder()):
         seen, complete = index.look(root)
         for entry in seen:
             if entry.real in met:  # another name for a folder that is listed already
@@ -96,10 +97,10 @@ def resolve(reference: str, start: Path | None = None) -> Skill:
         InvalidArchive: It is an archive that can't be taken.
         InvalidSkill: There is something, but it is no usable skill.
     """
-    start = start or Path.cwd()
+    start = start or working_folder()
     if reference.startswith(_STORED):
         raise SkillNotFound(f"There is no store to get '{reference}' from", "Give a skill's name, folder or archive")
-    if reference.lower().endswith(ARCHIVE_SUFFIXES):
+    if reference.lower().endswith(ARCHIVE_SUFFIXES) and not expanded(reference).is_dir():
         return Skill.from_zip(reference)
     looks_like_path = any(mark in reference for mark in ("/", os.sep)) or reference.startswith(("~", "."))
     if looks_like_path or reference == MANIFEST or _is_skill_folder(Path(reference)):

@@ -120,6 +120,8 @@ def _walk(root: Root, known: dict[str, Seen]) -> _Tree:
             if entry.refresh(root):
                 tree.seen[path] = entry
             continue
+        if root.within is not None and not Path(real).is_relative_to(root.within):
+            continue  # or a checkout could have the whole machine searched
         tree.folders[path] = _settled(facts) if facts else None
         pending += [(f"{path}{os.sep}{name}", depth + 1) for name in sorted(folders, reverse=True)]
     return tree

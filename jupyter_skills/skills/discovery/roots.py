@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import site
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import Distribution, entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from jupyter_core.paths import jupyter_data_dir
 
@@ -27,10 +31,12 @@ class Root:
     Args:
         source: What a skill found there is said to come from.
         folder: The folder, which need not exist.
+        within: Links to folders outside of this one are followed to skills, but not searched; None for no such bound.
     """
 
     source: Source
     folder: Path
+    within: Path | None = None
 
 
 def roots(start: Path) -> list[Root]:
@@ -48,8 +54,7 @@ def source_of(folder: Path, start: Path) -> Source:
     for root in roots(start):
         if real.is_relative_to(root.folder.resolve()):
             return root.source
-    inside = any(real.is_relative_to(top) for top in project_folders(start)[-1:])
-    return Source("project") if inside else FOLDER
+    return _by_path(real, start)
 
 
 def project_folders(start: Path) -> list[Path]:
@@ -61,9 +66,10 @@ def project_folders(start: Path) -> list[Path]:
 
 
 def _project(start: Path) -> Iterator[Root]:
-    for folder in project_folders(start):
+    folders = project_folders(start)
+    for folder in folders:
         for name in SKILL_FOLDERS:
-            yield Root(Source("project"), folder / name)
+            yield Root(Source("project"), folder / name, within=folders[-1])
 
 
 def _user() -> Iterator[Root]:
@@ -74,22 +80,54 @@ def _user() -> Iterator[Root]:
 
 def _environment() -> Iterator[Root]:
     for entry in filter(None, os.environ.get("JUPYTER_SKILLS_PATH", "").split(os.pathsep)):
-        yield Root(Source("path"), Path(entry).expanduser())
+        with suppress(RuntimeError):  # there is no such user
+            folder = Path(entry).expanduser()
+            if folder.is_absolute():  # one that is not would be another one in each project
+                yield Root(Source("path"), folder)
 
 
 def _packages(start: Path) -> Iterator[Root]:
-    project = project_folders(start)[-1:]
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value)):
         name = point.dist.name if point.dist else point.name
         for folder in _package_folders(point.value):
-            # Python looks for packages in the notebook's folder too, where a project can put whatever it likes.
-            inside = any(folder.resolve().is_relative_to(top) for top in project) and not _is_installed(folder)
-            yield Root(Source("project") if inside else Source("package", name), folder)
+            installed = point.dist is not None and _is_installed(point.dist, folder)
+            yield Root(Source("package", name) if installed else _by_path(folder, start), folder)
 
 
-def _is_installed(folder: Path) -> bool:
-    places = {sysconfig.get_path(kind) for kind in ("purelib", "platlib")} | {site.getusersitepackages()}
-    return any(folder.resolve().is_relative_to(Path(place).resolve()) for place in places)
+def _is_installed(package: Distribution, folder: Path) -> bool:
+    """Whether an installer put a folder of a package there.
+
+    Python finds packages in the notebook's folder and wherever else ``sys.path`` leads, and a project can put there
+    whatever it likes, so both the package and the facts about it must lie where installers put them; or, if it is an
+    editable installation, where its facts say.
+    """
+    sites = _site_folders()
+    if not _lies_below(Path(str(package.locate_file(""))), sites):
+        return False
+    return _lies_below(folder, [*sites, *_editable_folder(package)])
+
+
+def _site_folders() -> list[Path]:
+    places = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()]
+    return [Path(place) for place in (*places, site.getusersitepackages())]
+
+
+def _editable_folder(package: Distribution) -> Iterator[Path]:
+    """Where an editable installation lies (PEP 610)."""
+    try:
+        facts = json.loads(package.read_text("direct_url.json") or "{}")
+        if facts["dir_info"]["editable"] is True:
+            yield Path(url2pathname(urlsplit(facts["url"]).path))
+    except (KeyError, TypeError, ValueError):
+        return
+
+
+def _lies_below(folder: Path, places: Iterable[Path]) -> bool:
+    return any(folder.resolve().is_relative_to(place.resolve()) for place in places)
+
+
+def _by_path(folder: Path, start: Path) -> Source:
+    return Source("project") if _lies_below(folder, project_folders(start)[-1:]) else FOLDER
 
 
 def _package_folders(package: str) -> Iterator[Path]:

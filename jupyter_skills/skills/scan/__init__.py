@@ -47,6 +47,8 @@ _MACHINE_CODE = (
     b"\xcf\xfa\xed\xfe",
     b"\xca\xfe\xba\xbe",
 )
+_COOKIE = re.compile(r"(?:[^\n]*\n)?[ \t]*#[^\n]{0,80}?coding[=:][ \t]*([-\w.]+)")  # PEP 263
+_PLAIN_ENCODINGS = ("utf-8", "utf8", "ascii", "us-ascii", "latin-1", "iso-8859-1", "cp1252")
 _COMMENT = re.compile(r"\s*(?:#(?!!)|//|\*|REM\b|::|%|--\s|;)", re.IGNORECASE)
 _SAYS = re.compile(r"\s*(?:echo|printf|print|console\.\w+|log\w*|warn|error|die|info|fail|Write-\w+)\b", re.IGNORECASE)
 _SENTENCE_ENDS = re.compile(r"[.!?][\"')*]*\s+(?=[A-Z*`\"])|\n\s*\n|\n\s*(?:[-*+|>#]|\d+[.)])\s*")
@@ -160,6 +162,10 @@ def _code(page: Page, text: str, language: str, before: int, lead: str) -> None:
     """Judges code that stands after so many lines of its file; ``lead`` is what Markdown says before it."""
     lines, level = Lines(text), _level(discusses(lead) or warns(lead))
     python = python_facts(textwrap.dedent(text)) if "py" in language else None
+    cookie = _COOKIE.match(text) if "py" in language else None
+    if cookie and cookie[1].lower().replace("_", "-") not in _PLAIN_ENCODINGS:
+        message = "Is read by Python in an encoding that can hide what runs"
+        page.add("hidden-text", "alert", message, before + lines.at(cookie.start(1)), text, cookie.span())
     if python is None:
         for rule in NOTES:
             _notes(page, rule, text, lines, before)

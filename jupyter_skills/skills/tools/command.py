@@ -12,12 +12,16 @@ Style = Literal["positional", "named", "json"]
 
 _MOST_READ = 256 * 1024
 _OPTION = re.compile(rb"(?<![\w-])--?[A-Za-z][\w-]*")
+_COMMENT = re.compile(rb"^[ \t]*(?:#(?!!)|//).*$", re.MULTILINE)
 # Libraries that take whatever follows a '--' for values.
 _PARSERS = re.compile(
-    rb"\b(?:argparse|optparse|docopt|yargs|minimist|parseArgs)\b|\bgetopts?\s+[\"':$\w-]"
+    rb"\b(?:argparse|optparse|docopt|yargs|minimist|parseArgs|GetOptions)\b|\bgetopts?\s+[\"':$\w-]"
     # These are words that scripts have for other things as well: a browser is told to click.
-    rb"|\b(?:import|from|use|require)\b[^\n]{0,120}?\b(?:click|typer|getopt|clap|cobra|commander)\b"
+    rb"|\b(?:import|from|use|require)\b[^\n]{0,120}?\b(?:click|typer|getopt|Getopt|clap|cobra|commander)\b"
 )
+# A script that reads its arguments one by one, and hands them on to nobody, can be looked at for its options.
+_READS = re.compile(rb"\b(?:argv|ARGV)\[\d+\]|\$\{?[1-9]\b")
+_HANDS_ON = re.compile(rb"\$\{?[@*]|\b(?:argv|ARGV)\b(?!\[\d+\])")
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,9 @@ class Convention:
         names: The arguments, in order.
         options: For ``named``: the option of each argument.
         separator: For ``positional``: whether ``--`` must stand before the values.
-        taken: For ``positional``: what the script takes for options itself; None where that can't be seen.
+        taken: For ``positional``: what the script takes for options itself; None where that can't be seen, so that
+            no word may look like one.
+        negatable: For ``named``: whether a flag that is off has to be said, as ``--no-name``.
     """
 
     style: Style = "positional"
@@ -38,6 +44,7 @@ class Convention:
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
     separator: bool = False
     taken: frozenset[str] | None = frozenset()
+    negatable: frozenset[str] = frozenset()
 
     def words(self, values: Mapping[str, Any]) -> list[str]:
         """The words for checked arguments.
@@ -48,7 +55,8 @@ class Convention:
         if self.style == "json":
             return []
         if self.style == "named":
-            return [word for name in self.names if name in values for word in _option(self.options[name], values[name])]
+            given = [(name, values[name]) for name in self.names if name in values]
+            return [word for name, value in given for word in self._option(name, value)]
         last = max((i for i, name in enumerate(self.names) if name in values), default=-1)
         words = [_word(values.get(name, "")) for name in self.names[: last + 1]]
         if self.separator:
@@ -59,6 +67,18 @@ class Convention:
             if self._may_be_option(word):
                 raise ValueError(f"{name}: the script would take '{word[:80]}' for an option")
         return words
+
+    def _option(self, name: str, value: Any) -> Iterator[str]:
+        option = self.options[name]
+        if value is True:
+            yield option
+        elif value is False and name in self.negatable:
+            yield f"--no-{option[2:]}"
+        elif isinstance(value, list):
+            for part in value:
+                yield f"{option}={_word(part)}"
+        elif value is not False and value is not None:
+            yield f"{option}={_word(value)}"
 
     def _may_be_option(self, word: str) -> bool:
         if not re.match(r"--?[^\W\d]", word):
@@ -78,31 +98,23 @@ def convention_of(wanted: object, names: Sequence[str], script: bytes) -> Conven
     Raises:
         ValueError: There is no style of the name that the author gives.
     """
-    text = script[:_MOST_READ]
+    text = _COMMENT.sub(b"", script[:_MOST_READ])
     taken = frozenset(match.decode() for match in _OPTION.findall(text))
     options = {name: next((o for o in _spellings(name) if o in taken), f"--{name}") for name in names}
     if wanted is None:
         wanted = "named" if names and all(option in taken for option in options.values()) else "positional"
     for style in get_args(Style):
         if wanted == style:
-            opaque = b"\0" in text or len(script) > _MOST_READ
-            separator = bool(_PARSERS.search(text)) and not opaque
-            return Convention(style, tuple(names), options, separator, None if opaque else taken)
+            whole = b"\0" not in text and len(script) <= _MOST_READ
+            separator = whole and bool(_PARSERS.search(text))
+            seen = whole and bool(_READS.search(text)) and not _HANDS_ON.search(text)
+            negatable = [n for n in names if f"--no-{options[n][2:]}" in taken or b"BooleanOptionalAction" in text]
+            return Convention(style, tuple(names), options, separator, taken if seen else None, frozenset(negatable))
     raise ValueError(f"'pass: {str(wanted)[:80]}' is unknown")
 
 
 def _spellings(name: str) -> tuple[str, str]:
     return f"--{name}", f"--{name.replace('_', '-')}"
-
-
-def _option(option: str, value: Any) -> Iterator[str]:
-    if value is True:
-        yield option
-    elif isinstance(value, list):
-        for part in value:
-            yield f"{option}={_word(part)}"
-    elif value is not False and value is not None:
-        yield f"{option}={_word(value)}"
 
 
 def _word(value: Any) -> str:

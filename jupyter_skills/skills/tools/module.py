@@ -16,6 +16,7 @@ from jupyter_skills.skills.tools.record import TOOL_NAME, SkillTool, described, 
 
 MODULE = "tools.py"
 DECORATOR = "tool"
+MOST_TOOLS = 128  # what providers take in all
 _LARGEST = 1024 * 1024
 _PLAIN_TYPES: dict[str, dict[str, Any]] = {
     "str": {"type": "string"},
@@ -45,6 +46,11 @@ _TOO_DEEP = (SyntaxError, ValueError, RecursionError, MemoryError)  # what the p
 
 class _Refused(Exception):
     """A function that can't be offered."""
+
+    def __init__(self, message: str, rule: str = "tool-function", remedy: str = "Mend its definition") -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.remedy = remedy
 
 
 @dataclass(frozen=True)
@@ -82,21 +88,19 @@ def module_tools(source: bytes) -> tuple[list[SkillTool], list[Problem]]:
         return [], [_problem("tools-syntax", f"{MODULE} is no valid Python: {what}", "Mend it", line)]
     tools: dict[str, SkillTool] = {}
     problems: list[Problem] = []
-    last: dict[str, _Decorated] = {}
-    for found in _decorated(tree):
-        # Of functions of one name Python keeps the last, so that one is meant; likewise of tools.
-        for earlier in [e for e in last.values() if found.name == e.name or found.function == e.function]:
-            message = f"The function '{earlier.function}' is not offered: there is another of its name below it"
-            problems.append(_problem("tool-duplicate", message, "Rename one of the two", earlier.node.lineno))
-            del last[earlier.name]
-            tools.pop(earlier.name, None)
-        last[found.name] = found
+    # Of functions of one name Python keeps the last, so that one is meant; likewise of tools.
+    decorated = list(_decorated(tree))
+    functions = {found.function: i for i, found in enumerate(decorated)}
+    names = {found.name: i for i, found in enumerate(decorated) if functions[found.function] == i}
+    for i, found in enumerate(decorated):
         try:
-            tools[found.name] = _tool(found)
+            tools[found.name] = _tool(
+                found, last=functions[found.function] == names.get(found.name) == i, taken=len(tools)
+            )
         except (_Refused, RecursionError) as refused:
-            what = refused if isinstance(refused, _Refused) else "it is nested too deep"
-            message = f"The function '{found.function}' is not offered: {what}"
-            problems.append(_problem("tool-function", message, "Mend its definition", found.node.lineno))
+            told = refused if isinstance(refused, _Refused) else _Refused("it is nested too deep")
+            message = f"The function '{found.function}' is not offered: {told}"
+            problems.append(_problem(told.rule, message, told.remedy, found.node.lineno))
     return list(tools.values()), problems
 
 
@@ -123,7 +127,11 @@ def _decorated(tree: ast.Module) -> Iterator[_Decorated]:
                 break
 
 
-def _tool(found: _Decorated) -> SkillTool:
+def _tool(found: _Decorated, *, last: bool, taken: int) -> SkillTool:
+    if not last:
+        raise _Refused("there is another of its name below it", "tool-duplicate", "Rename one of the two")
+    if taken >= MOST_TOOLS:
+        raise _Refused(f"a skill can have {MOST_TOOLS} tools at most", remedy="Make several skills of it")
     if not TOOL_NAME.fullmatch(found.name):
         raise _Refused("its name is not made of 64 letters, digits, '_' and '-' at most")
     arguments = found.node.args
