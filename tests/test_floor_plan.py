@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -12,22 +13,11 @@ import jupyter_skills
 
 PACKAGE = Path(jupyter_skills.__file__).parent
 
-# Each room with all it may import from; what stands further up rests on what stands further down.
-ROOMS = {
-    "errors": set(),
-    "settings": {"errors"},
-    "skills": {"errors"},
-    "models": {"errors"},
-    "sandbox": {"errors"},
-    "approval": {"errors"},
-    "store": {"errors", "skills"},
-    "testing": {"errors"},
-    "agent": {"errors", "settings", "skills", "models", "sandbox", "approval", "store", "runtime"},
-    "notebook": {"errors", "settings", "skills", "models", "sandbox", "approval", "store", "agent"},
-    "server": {"errors", "sandbox", "skills", "store"},
-    "cli": {"errors", "sandbox", "skills", "store", "agent"},
-    "runtime": set(),
-}
+PLAN = Path(__file__).parents[1] / "docs" / "architecture.md"
+ROW = re.compile(r"^\| `(\w+)(?:/|\.py)` \| .* \| ([\w, ]+) \|$", re.MULTILINE)
+
+# Each room with all it may import from; what stands further down rests on what stands further up.
+ROOMS = {room: set(names.split(", ")) - {"nothing"} for room, names in ROW.findall(PLAN.read_text(encoding="utf-8"))}
 ONLY_IN = {
     "litellm": {"models/litellm_client.py"},
     "docker": {"sandbox/engine.py"},
@@ -54,10 +44,17 @@ def imports(path: Path) -> set[str]:
     return found
 
 
+def test_the_plan_shows_every_room_and_no_other_and_none_rests_on_one_below_it() -> None:
+    there = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if not path.name.startswith("_")}
+    assert there - {"py.typed"} == set(ROOMS)
+    names = list(ROOMS)
+    assert all(names.index(other) < names.index(room) for room, others in ROOMS.items() for other in others)
+
+
 @pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_imports_run_downwards_only(path: Path) -> None:
     room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    if room in ("__init__", "examples"):
+    if room == "__init__":
         return
     ours = {name.split(".")[1] for name in imports(path) if name.startswith("jupyter_skills.")}
     assert ours - {room, "__version__"} <= ROOMS[room]

