@@ -44,8 +44,8 @@ class SkillsError(Exception):
 
     def __init__(self, message: str, next_step: str = "") -> None:
         super().__init__(message, next_step)
-        self.message = " ".join(message.split())
-        self.next_step = " ".join(next_step.split())
+        self.message = _one_line(message)
+        self.next_step = _one_line(next_step)
 
     def __str__(self) -> str:
         """The whole error in one line."""
@@ -56,6 +56,12 @@ class SkillsError(Exception):
     def _render_traceback_(self) -> list[str]:
         """Called by IPython in place of printing a traceback."""
         return [f"{type(self).__name__}: {self}"]
+
+
+def _one_line(text: str) -> str:
+    """Text in one line; what would steer a terminal, for a stranger's words may be in it, stands as an escape."""
+    joined = " ".join(text.split())
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in joined)
 
 
 class UsageProblem(SkillsError):

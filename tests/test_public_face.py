@@ -22,3 +22,10 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(jupyter_skills, "nonsense")
+
+
+def test_an_error_is_one_line_that_steers_no_terminal_whoever_s_words_are_in_it() -> None:
+    error = jupyter_skills.SkillsError("No\n skill  'a\x1b[31m\u202e\ud800é'", "Look")
+    assert str(error) == r"No skill 'a\x1b[31m\u202e\ud800é'. Look."
+    assert error._render_traceback_() == [f"SkillsError: {error}"]
+    assert str(jupyter_skills.SkillsError("No skill", "Did you mean 'a'?")) == "No skill. Did you mean 'a'?"

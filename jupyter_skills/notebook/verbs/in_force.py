@@ -19,7 +19,7 @@ from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.verbs import find
 from jupyter_skills.skills.words import count
 
-_MOST_PROBLEMS = 5
+_MOST_PROBLEMS = 3
 
 
 def load(session: Session, options: argparse.Namespace) -> None:
@@ -27,7 +27,11 @@ def load(session: Session, options: argparse.Namespace) -> None:
     for reference, skill in [(word, resolve(word)) for word in options.reference]:  # all or none
         session.registry.load(skill, pinned=options.pin, run=options.run or "")
         say(f"Loaded {skill.name}: {skill.description}")
-        errors = [problem for problem in skill.problems if problem.severity == "error"]
+        # A tool that is missing matters more here than a field that some other client would refuse.
+        errors = sorted(
+            (problem for problem in skill.problems if problem.severity == "error"),
+            key=lambda problem: not problem.rule.startswith("tool"),
+        )
         for problem in errors[:_MOST_PROBLEMS]:
             say(f"  {problem}")
         if len(errors) > _MOST_PROBLEMS:
