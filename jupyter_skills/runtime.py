@@ -272,12 +272,8 @@ class _Imports:
     @contextmanager
     def in_force(self) -> Iterator[None]:
         """Lets code import what lies in the skill's folder, and puts everything back afterwards."""
-        names = {name.removesuffix(".py") for name in os.listdir(self.folder)} - sys.stdlib_module_names
-
-        def of_these() -> dict[str, ModuleType]:
-            return {name: module for name, module in sys.modules.items() if name.partition(".")[0] in names}
-
-        hidden = of_these()
+        names = _module_names(self.folder) - sys.stdlib_module_names
+        hidden = {name: module for name, module in list(sys.modules.items()) if name.partition(".")[0] in names}
         for name in hidden:
             del sys.modules[name]
         sys.modules.update(self.modules)
@@ -289,15 +285,32 @@ class _Imports:
             with suppress(ValueError):
                 sys.path.remove(self.folder)
             # Whatever its name: what lies elsewhere belongs to all, and what lies here to this skill alone.
-            own = {name: module for name, module in sys.modules.items() if _lies_in(module, self.folder)}
+            own = {name: module for name, module in list(sys.modules.items()) if _lies_in(module, self.folder)}
             self.modules.update(own)
             for name in own:
-                del sys.modules[name]
+                sys.modules.pop(name, None)
             sys.modules.update(hidden)
 
 
-def _lies_in(module: ModuleType, folder: str) -> bool:
-    place = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
+def _module_names(folder: str) -> set[str]:
+    """What can be imported from a folder: its Python files, and the folders that have some."""
+    names = set()
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                with suppress(OSError):
+                    if any(name.endswith(".py") for name in os.listdir(entry.path)):
+                        names.add(entry.name)
+            elif entry.name.endswith((".py", ".so")):
+                names.add(entry.name.partition(".")[0])
+    return names
+
+
+def _lies_in(module: object, folder: str) -> bool:
+    if not isinstance(module, ModuleType):
+        return False
+    known = object.__getattribute__(module, "__dict__")  # some modules load themselves, or fail, when they are asked
+    place = known.get("__file__") or next(iter(known.get("__path__") or ()), None)
     return isinstance(place, str) and place.startswith(folder + os.sep)
 
 

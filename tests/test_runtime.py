@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 
 import pytest
 
@@ -233,3 +234,23 @@ async def test_modules_named_like_python_s_own_reach_neither_the_user_nor_anothe
     import colorsys
 
     assert hasattr(colorsys, "rgb_to_hsv")
+
+
+async def test_odd_modules_of_others_are_left_alone(skill: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Loading(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise ImportError("it loads itself when it is asked, and fails")
+
+    without_path = ModuleType("without_path")
+    without_path.__path__ = None  # type: ignore[assignment]
+    for module in (Loading("loading_itself"), without_path):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(sys.modules, "no_module", None)
+    (skill / "json").mkdir()
+    (skill / "numpy").mkdir()
+    put(skill, "numpy/notes.md", "No module at all.")
+    put(skill, "tools.py", "import numpy, json\ndef f():\n    return json.dumps([numpy.pi > 3])")
+    import numpy
+
+    assert await call_tool(str(skill), "f", {}) == "[true]"
+    assert sys.modules["numpy"] is numpy

@@ -101,7 +101,7 @@ class Toolbox:
             if not complaints:
                 try:
                     code = code_for(skill, tool, arguments, executor.skill_folder(skill), executor.timeout)
-                except ValueError as error:
+                except (ValueError, SkillProblem) as error:
                     complaints = [str(error)]
             if not complaints:
                 return await self._run_code(executor, Code(call.name, "python", code))

@@ -175,4 +175,4 @@ def _tell(lines: Iterable[str]) -> int:
 
 
 def _print_json(value: Any) -> None:
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    say(json.dumps(value, ensure_ascii=False, indent=2))

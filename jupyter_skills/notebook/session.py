@@ -158,7 +158,8 @@ class Session:
         found = {name: None if name in self.registry else resolve(name) for name in names}  # all or none
         for skill in filter(None, found.values()):
             self.registry.load(skill)
-        fresh, broken = self.registry.refreshed(skill.name if skill else name for name, skill in found.items())
+        wanted = dict.fromkeys(skill.name if skill else name for name, skill in found.items())
+        fresh, broken = self.registry.refreshed(wanted)
         if broken:
             raise broken[0]  # it was asked for by name
         return fresh, []

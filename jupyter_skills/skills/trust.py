@@ -23,7 +23,7 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 def _default_folder() -> Path:
-    return Path(jupyter_data_dir()) / "jupyter_skills" / "trusted"
+    return Path.home() / jupyter_data_dir() / "jupyter_skills" / "trusted"  # never relative: a project could bring one
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,8 @@ def plain(text: str) -> str:
 
 def _shown(character: str) -> str:
     match category(character):
-        case "Cf":
+        case "Cc" | "Cf" | "Cs" | "Zl" | "Zp" if character not in "\n\t":
             return json.dumps(character)[1:-1]  # so that JSON stays JSON
-        case "Cc" | "Cs" if character not in "\n\t":
-            return ascii(character)[1:-1]
     return character
 
 

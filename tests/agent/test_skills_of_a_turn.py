@@ -54,7 +54,7 @@ async def test_tools_of_a_skill_appear_once_it_is_loaded_and_run_in_the_sandbox(
 ) -> None:
     talk.model.add(
         LOAD,
-        Turn("", [Call("web__fetch", {"url": "--help"}), Call("web__add", {"a": 40})]),
+        Turn("", [Call("web__fetch", {"url": "page"}), Call("web__add", {"a": 40})]),
         Turn("Done."),
     )
     answer = await talk.ask(skills=[web], router=isolated)
@@ -63,7 +63,7 @@ async def test_tools_of_a_skill_appear_once_it_is_loaded_and_run_in_the_sandbox(
     assert talk.tools(1) == [*own, "web__fetch", "web__add"]
     fetched, added = (message["content"] for message in talk.sent()[-2:])
     assert fetched == (
-        "web__fetch: ok\n\nhelper of web /skills/web --help 1\n\n"
+        "web__fetch: ok\n\nhelper of web /skills/web page 1\n\n"
         "Files made, and shown to the user:\n- page.txt (text/plain, 2 bytes)"
     )
     assert added == "web__add: ok\n\nhelper of web\n42"
@@ -73,13 +73,15 @@ async def test_tools_of_a_skill_appear_once_it_is_loaded_and_run_in_the_sandbox(
 
 async def test_arguments_are_checked_before_anything_runs(talk: Talk, web: Skill, isolated: Router) -> None:
     wrong: list[dict[str, Any]] = [{}, {"url": 3}, {"url": "x", "depth": "deep"}, {"url": "x", "more": 1}]
+    wrong.append({"url": "--help"})
     talk.model.add(LOAD, Turn("", [Call("web__fetch", arguments) for arguments in wrong]), Turn("Sorry."))
     answer = await talk.ask(skills=[web], router=isolated)
-    said = [message["content"] for message in talk.sent()[-4:]]
+    said = [message["content"] for message in talk.sent()[-5:]]
     assert "'url' is a required property" in said[0]
     assert "url: 3 is not of type 'string'" in said[1]
     assert "depth: 'deep' is not of type 'integer'" in said[2]
     assert "'more' was unexpected" in said[3]
+    assert "url: the script could take '--help' for an option" in said[4]
     assert all(text.startswith("Error: web__fetch did not run.") for text in said)
     assert answer.code == ()
 

@@ -189,8 +189,11 @@ def test_what_a_stranger_writes_can_not_steer_the_terminal(notebook: Notebook) -
     (folder / "SKILL.md").write_text('---\nname: mine\ndescription: "A \\e[31mred \\u202Eone"\n---\nDo it.\n')
     for line in ("load ./mine", "list", "show mine"):
         said = notebook.run(f"%skill {line}").stdout
-        assert r"A \x1b[31mred \u202eone" in said
+        assert r"A \u001b[31mred \u202eone" in said
         assert "\x1b" not in said
+    listed = notebook.run("%skill list --json").stdout
+    assert listed.isascii()
+    assert json.loads(listed)[0]["description"] == "A \x1b[31mred \u202eone"
 
 
 def test_tab_completes_verbs_options_names_and_paths(notebook: Notebook) -> None:

@@ -376,7 +376,7 @@ def test_a_tool_without_arguments_gets_no_words() -> None:
 def test_named_arguments_are_spelled_as_the_script_spells_them() -> None:
     convention = convention_of(None, ["url", "max_depth"], ARGPARSE)
     assert convention.words({"max_depth": 2, "url": "--help"}) == ["--url=--help", "--max-depth=2"]
-    assert convention_of("named", ["a_b"], b"--a_b").words({"a_b": "x"}) == ["--a_b=x"]
+    assert convention_of("named", ["a_b"], b"--a_b=*)").words({"a_b": "x"}) == ["--a_b=x"]
 
 
 @pytest.mark.parametrize(
@@ -408,7 +408,7 @@ def test_a_named_value_can_not_become_an_option(value: object, words: list[str])
         ({"a": [1, "ü"], "b": {"k": None}}, ['[1, "ü"]', '{"k": null}']),
         ({"a": None}, ["null"]),
         ({}, []),
-        ({"a": "--help", "b": "-x", "c": "-5"}, ["--help", "-x", "-5"]),
+        ({"a": "-5", "b": -0.5, "c": "-"}, ["-5", "-0.5", "-"]),
     ],
 )
 def test_positional_values_keep_their_places(values: dict[str, object], words: list[str]) -> None:
@@ -451,26 +451,50 @@ def test_words_that_only_look_like_a_parser_are_none(script: bytes) -> None:
         (b'[ "$1" = -x ]', "-xvalue"),
         (b"\x7fELF\0", "--anything"),
         (b"#" * (300 * 1024), "-a"),
-        # Nobody can see here what is done with them.
+        (b'tar cf /dev/null "$1"', "--checkpoint-action=exec=id"),
+        (b"subprocess.run(['tar', 'cf', sys.argv[1]])", "--checkpoint=1"),
+        (b'case "$1" in --*=*) declare "${1#--}";; esac', "--out=/etc/x"),
+        (b'echo "$1"', "--"),
         (b"from lib import main; main()", "--delete=everything"),
         (b"import fire, lib\nfire.Fire(lib.run)", "--help"),
         (b'exec python3 real.py "$@"', "--help"),
         (b"import lib, sys\nlib.main(sys.argv[1:])", "-x"),
     ],
 )
-def test_a_value_that_the_script_would_take_for_an_option_is_refused_by_name(script: bytes, value: str) -> None:
-    with pytest.raises(ValueError, match=r"^second: the script would take '-.*' for an option"):
+def test_a_value_that_a_script_could_take_for_an_option_is_refused_by_name(script: bytes, value: str) -> None:
+    with pytest.raises(ValueError, match=r"^second: the script could take '-.*' for an option"):
         convention_of("positional", ["first", "second"], script).words({"first": "1", "second": value})
 
 
-@pytest.mark.parametrize("value", ["-5", "-", "--", "-.5", "- x", "--help", "-x", "---"])
-def test_a_value_that_the_script_has_no_option_for_is_passed_as_it_is(value: str) -> None:
+@pytest.mark.parametrize("value", ["-5", "-", "-.5", "-1.5", "- x", "x -y", "5-"])
+def test_a_value_that_looks_like_no_option_is_passed_as_it_is(value: str) -> None:
     assert convention_of("positional", ["a"], b'echo "$1"').words({"a": value}) == [value]
 
 
 def test_what_a_comment_says_of_options_does_not_count() -> None:
-    convention = convention_of("positional", ["a"], b'# no getopts here, nor --help\necho "$1"')
-    assert convention.words({"a": "--help"}) == ["--help"]
+    assert convention_of("positional", ["a"], b'# no getopts here\necho "$1"').words({"a": "x"}) == ["x"]
+
+
+LOOP = b'while [ $# -gt 0 ]; do case "$1" in --a) A="$2"; shift 2;; --b) B="$2"; shift 2;; esac; done; echo "$A|$B"'
+
+
+def test_a_script_that_takes_its_words_apart_itself_gets_option_and_value_as_two(tmp_path: Path) -> None:
+    convention = convention_of(None, ["a", "b"], LOOP)
+    words = convention.words({"a": "x y", "b": -5})
+    assert words == ["--a", "x y", "--b", "-5"]
+    (tmp_path / "s.sh").write_bytes(LOOP)
+    run = subprocess.run(["bash", tmp_path / "s.sh", *words], capture_output=True, text=True, check=True)
+    assert run.stdout == "x y|-5\n"
+    with pytest.raises(ValueError, match="b: the script could take"):
+        convention.words({"a": "x", "b": "--a"})
+    assert convention_of(None, ["a"], b"case $1 in --a=*) ;; esac").words({"a": "--b"}) == ["--a=--b"]
+
+
+def test_a_script_with_commands_of_its_own_gets_no_separator() -> None:
+    script = b"import argparse\np.add_subparsers(dest='what')"
+    assert convention_of(None, ["what"], script).words({"what": "run"}) == ["run"]
+    with pytest.raises(ValueError, match="could take"):
+        convention_of(None, ["what"], script).words({"what": "--help"})
 
 
 @pytest.mark.parametrize(
@@ -479,6 +503,7 @@ def test_what_a_comment_says_of_options_does_not_count() -> None:
         (b"p.add_argument('--cache', action=argparse.BooleanOptionalAction, default=True)", ["--no-cache"]),
         (b"case $1 in --cache) ;; --no-cache) ;; esac", ["--no-cache"]),
         (b"p.add_argument('--cache', action='store_true')", []),
+        (b"p.add_argument('--cache', action='store_true')\np.add_argument('--f', action=BooleanOptionalAction)", []),
     ],
 )
 def test_a_flag_is_switched_off_as_the_script_has_it(script: bytes, words: list[str]) -> None:

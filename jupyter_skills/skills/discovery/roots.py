@@ -62,7 +62,7 @@ def project_folders(start: Path) -> list[Path]:
     folders = [start.resolve(), *start.resolve().parents]
     marked = (i for i, folder in enumerate(folders) if any((folder / mark).exists() for mark in _PROJECT_MARKS))
     # The home folder is the user's, not a project's: a repository there would make every notebook its part.
-    return [folder for folder in folders[: next(marked, 0) + 1] if folder != Path.home()]
+    return [folder for folder in folders[: next(marked, 0) + 1] if folder != Path.home().resolve()]
 
 
 def _project(start: Path) -> Iterator[Root]:
@@ -75,7 +75,9 @@ def _project(start: Path) -> Iterator[Root]:
 def _user() -> Iterator[Root]:
     for name in SKILL_FOLDERS:
         yield Root(Source("user"), Path.home() / name)
-    yield Root(Source("user"), Path(jupyter_data_dir()) / "skills")
+    data = Path(jupyter_data_dir())
+    if data.is_absolute():  # one that is not would be another one in each project
+        yield Root(Source("user"), data / "skills")
 
 
 def _environment() -> Iterator[Root]:

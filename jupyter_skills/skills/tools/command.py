@@ -12,6 +12,7 @@ Style = Literal["positional", "named", "json"]
 
 _MOST_READ = 256 * 1024
 _OPTION = re.compile(rb"(?<![\w-])--?[A-Za-z][\w-]*")
+_OPTION_LIKE = re.compile(r"-(?![\d.]*$)(?!\s)")
 _COMMENT = re.compile(rb"^[ \t]*(?:#(?!!)|//).*$", re.MULTILINE)
 # Libraries that take whatever follows a '--' for values.
 _PARSERS = re.compile(
@@ -19,9 +20,8 @@ _PARSERS = re.compile(
     # These are words that scripts have for other things as well: a browser is told to click.
     rb"|\b(?:import|from|use|require)\b[^\n]{0,120}?\b(?:click|typer|getopt|Getopt|clap|cobra|commander)\b"
 )
-# A script that reads its arguments one by one, and hands them on to nobody, can be looked at for its options.
-_READS = re.compile(rb"\b(?:argv|ARGV)\[\d+\]|\$\{?[1-9]\b")
-_HANDS_ON = re.compile(rb"\$\{?[@*]|\b(?:argv|ARGV)\b(?!\[\d+\])")
+# Its first positional word names a command, so '--' can't stand before it.
+_COMMANDS = (b"add_subparsers", b"click.group", b".command(")
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,17 @@ class Convention:
             none, an object on standard input has them all.
         names: The arguments, in order.
         options: For ``named``: the option of each argument.
-        separator: For ``positional``: whether ``--`` must stand before the values.
-        taken: For ``positional``: what the script takes for options itself; None where that can't be seen, so that
-            no word may look like one.
-        negatable: For ``named``: whether a flag that is off has to be said, as ``--no-name``.
+        separator: For ``positional``: whether ``--`` must stand before the values. Otherwise none may look like an
+            option: what a script does with its words, and to whom it hands them, can't be seen.
+        spaced: For ``named``: whether a value is a word of its own, as simple loops over the words want it.
+        negatable: For ``named``: the flags that have to be said even if they are off, as ``--no-name``.
     """
 
     style: Style = "positional"
     names: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
     separator: bool = False
-    taken: frozenset[str] | None = frozenset()
+    spaced: bool = False
     negatable: frozenset[str] = frozenset()
 
     def words(self, values: Mapping[str, Any]) -> list[str]:
@@ -54,19 +54,21 @@ class Convention:
         """
         if self.style == "json":
             return []
+        for name, value in values.items():
+            self._check(name, _word(value))
         if self.style == "named":
             given = [(name, values[name]) for name in self.names if name in values]
             return [word for name, value in given for word in self._option(name, value)]
         last = max((i for i, name in enumerate(self.names) if name in values), default=-1)
         words = [_word(values.get(name, "")) for name in self.names[: last + 1]]
-        if self.separator:
-            return ["--", *words] if words else []
-        for name, word in zip(self.names, words, strict=False):
-            if "\0" in word:
-                raise ValueError(f"{name}: a script can't be given a NUL")
-            if self._may_be_option(word):
-                raise ValueError(f"{name}: the script would take '{word[:80]}' for an option")
-        return words
+        return ["--", *words] if self.separator and words else words
+
+    def _check(self, name: str, word: str) -> None:
+        if "\0" in word:
+            raise ValueError(f"{name}: a script can't be given a NUL")
+        alone = self.spaced or (self.style == "positional" and not self.separator)
+        if alone and _OPTION_LIKE.match(word):
+            raise ValueError(f"{name}: the script could take '{word[:80]}' for an option")
 
     def _option(self, name: str, value: Any) -> Iterator[str]:
         option = self.options[name]
@@ -74,16 +76,9 @@ class Convention:
             yield option
         elif value is False and name in self.negatable:
             yield f"--no-{option[2:]}"
-        elif isinstance(value, list):
-            for part in value:
-                yield f"{option}={_word(part)}"
         elif value is not False and value is not None:
-            yield f"{option}={_word(value)}"
-
-    def _may_be_option(self, word: str) -> bool:
-        if not re.match(r"--?[^\W\d]", word):
-            return False
-        return self.taken is None or word.partition("=")[0] in self.taken or word[:2] in self.taken
+            for part in value if isinstance(value, list) else [value]:
+                yield from (option, _word(part)) if self.spaced else (f"{option}={_word(part)}",)
 
 
 def convention_of(wanted: object, names: Sequence[str], script: bytes) -> Convention:
@@ -105,12 +100,28 @@ def convention_of(wanted: object, names: Sequence[str], script: bytes) -> Conven
         wanted = "named" if names and all(option in taken for option in options.values()) else "positional"
     for style in get_args(Style):
         if wanted == style:
+            wanted_named = style == "named" and all(option in taken for option in options.values())
             whole = b"\0" not in text and len(script) <= _MOST_READ
-            separator = whole and bool(_PARSERS.search(text))
-            seen = whole and bool(_READS.search(text)) and not _HANDS_ON.search(text)
-            negatable = [n for n in names if f"--no-{options[n][2:]}" in taken or b"BooleanOptionalAction" in text]
-            return Convention(style, tuple(names), options, separator, taken if seen else None, frozenset(negatable))
+            parses = whole and bool(_PARSERS.search(text))
+            spaced = (
+                whole and not parses and wanted_named and not any(f"{o}=".encode() in text for o in options.values())
+            )
+            return Convention(
+                style,
+                tuple(names),
+                options,
+                parses and not any(mark in text for mark in _COMMANDS),
+                spaced and b"--*=" not in text,
+                frozenset(name for name, option in options.items() if _is_negatable(option, text)),
+            )
     raise ValueError(f"'pass: {str(wanted)[:80]}' is unknown")
+
+
+def _is_negatable(option: str, text: bytes) -> bool:
+    if re.search(rb"(?<![\w-])--no-" + option[2:].encode() + rb"(?![\w-])", text):
+        return True
+    own = rb"[\"']" + option.encode() + rb"[\"'][^)]{0,300}BooleanOptionalAction"
+    return re.search(own, text) is not None
 
 
 def _spellings(name: str) -> tuple[str, str]:
