@@ -14,10 +14,10 @@ def plain(text: str) -> str:
 
 
 def _shown(character: str) -> str:
-    match category(character):
-        case "Cc" | "Cf" | "Cs" | "Zl" | "Zp" if character not in "\n\t":
-            return json.dumps(character)[1:-1]  # so that JSON stays JSON
-    return character
+    if character in "\n\t" or category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+        return character
+    # JSON has no such characters below the blank, and stays JSON with the others written in its own way.
+    return (ascii if character < " " else json.dumps)(character)[1:-1]
 
 
 def tokens(text: str) -> int:

@@ -189,7 +189,7 @@ def test_what_a_stranger_writes_can_not_steer_the_terminal(notebook: Notebook) -
     (folder / "SKILL.md").write_text('---\nname: mine\ndescription: "A \\e[31mred \\u202Eone"\n---\nDo it.\n')
     for line in ("load ./mine", "list", "show mine"):
         said = notebook.run(f"%skill {line}").stdout
-        assert r"A \u001b[31mred \u202eone" in said
+        assert r"A \x1b[31mred \u202eone" in said
         assert "\x1b" not in said
     listed = notebook.run("%skill list --json").stdout
     assert listed.isascii()
