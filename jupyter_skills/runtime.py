@@ -309,7 +309,10 @@ def _module_names(folder: str) -> set[str]:
 def _lies_in(module: object, folder: str) -> bool:
     if not isinstance(module, ModuleType):
         return False
-    known = object.__getattribute__(module, "__dict__")  # some modules load themselves, or fail, when they are asked
+    try:
+        known = object.__getattribute__(module, "__dict__")  # some load themselves, or fail, when they are asked
+    except AttributeError:  # one that another language made, such as cffi's
+        return False
     place = known.get("__file__") or next(iter(known.get("__path__") or ()), None)
     return isinstance(place, str) and place.startswith(folder + os.sep)
 

@@ -241,8 +241,14 @@ async def test_odd_modules_of_others_are_left_alone(skill: Path, monkeypatch: py
         def __getattr__(self, name: str) -> object:
             raise ImportError("it loads itself when it is asked, and fails")
 
+    class Foreign(ModuleType):
+        @property
+        def __dict__(self) -> dict[str, object]:  # type: ignore[override]
+            raise AttributeError("as cffi's modules have none")
+
     without_path = ModuleType("without_path")
     without_path.__path__ = None  # type: ignore[assignment]
+    monkeypatch.setitem(sys.modules, "foreign", Foreign("foreign"))
     for module in (Loading("loading_itself"), without_path):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(sys.modules, "no_module", None)

@@ -67,7 +67,7 @@ def test_what_is_wrong_with_a_skill_is_said_when_it_is_loaded_and_reported_in_fu
     folder = write_skill(notebook.folder, "odd")
     (folder / "SKILL.md").write_text("---\nname: Odd\ndescription: Says: this\ntools:\n  up: {script: ../up}\n---\n")
     loaded = notebook.run("%skill load ./odd").stdout
-    assert loaded.startswith("Loaded Odd: Says: this\n  SKILL.md:5: error: The tool 'up' is not offered: '../up' leads")
+    assert loaded.startswith("Loaded Odd: Says: this\n  SKILL.md:4: error: The tool 'up' is not offered: '../up' leads")
     assert "SKILL.md:2: error: The name 'Odd' has upper-case letters. Write 'odd'." in loaded
     assert "… and 1 more: see '%skill validate" in loaded
     report = notebook.run("%skill validate odd")
