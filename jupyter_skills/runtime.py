@@ -321,11 +321,11 @@ def _plain(result: Any) -> Any:
     """A result as a model reads it best: JSON for what JSON knows, anything else as it shows itself."""
     if isinstance(result, dict | list | tuple | bool | int | float):
         with suppress(TypeError, ValueError):
-            return Text(json.dumps(result, ensure_ascii=False, allow_nan=False))
-    return Text(result) if isinstance(result, str) else result
+            return _Text(json.dumps(result, ensure_ascii=False, allow_nan=False))
+    return _Text(result) if isinstance(result, str) else result
 
 
-class Text(str):
+class _Text(str):
     """Text that a notebook shows without quotes."""
 
     __slots__ = ()

@@ -8,6 +8,7 @@ from html import escape
 from jupyter_skills.agent.catalog import Catalog
 from jupyter_skills.agent.executor import Executor
 from jupyter_skills.skills.skill import Skill
+from jupyter_skills.skills.words import first_rows
 from jupyter_skills.store.registry import LoadedSkill
 
 _MOST_FILES_LISTED = 100
@@ -65,10 +66,8 @@ def system_message(
 def skill_content(skill: Skill, executor: Executor | None) -> str:
     """A skill's instructions and the names of its files, as the model gets them when it loads the skill."""
     folder = executor.skill_folder(skill) if executor else ""
-    files = skill.files()
-    listed = "\n".join(f"<file>{escape(path, quote=False)}</file>" for path in files[:_MOST_FILES_LISTED])
-    if len(files) > _MOST_FILES_LISTED:
-        listed += f"\n… and {len(files) - _MOST_FILES_LISTED} more"
+    files = [f"<file>{escape(path, quote=False)}</file>" for path in skill.files()]
+    listed = "\n".join(first_rows(files, _MOST_FILES_LISTED))
     where = f"\n\nSkill directory: {folder} (relative paths start there)" if folder else ""
     if executor and not folder:
         where = (

@@ -25,7 +25,7 @@ class Shelf:
     def __init__(self, entries: Sequence[LoadedSkill], conversation: Conversation, given: Sequence[str] = ()) -> None:
         self._entries = {entry.skill.name: entry for entry in entries}
         self._activated = conversation.activated
-        self._given = [name for name in self._entries if name in given]
+        self._given = frozenset(given)
         self._open: dict[str, Skill] = {}
         self.changed: list[str] = []
         for name in [name for name in self._activated if name in self._entries]:
@@ -81,4 +81,5 @@ class Shelf:
         Raises:
             SkillProblem: See ``open``.
         """
-        return [self.open(name) for name in self._entries if name in self._open or name in self.active]
+        wanted = {*self._open, *self.active}
+        return [self.open(name) for name in self._entries if name in wanted]

@@ -9,8 +9,6 @@ from typing import Any
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.tools.record import SkillTool
 
-USUAL_TIMEOUT = 120.0
-
 
 def code_for(skill: Skill, tool: SkillTool, arguments: Mapping[str, Any], folder: str, timeout: float) -> str:
     """The code of a call. It names the skill's digest, so that consent to it is consent to these very files.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -23,13 +23,18 @@ from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Image, Lan
 from jupyter_skills.skills.allowed import languages, parse
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.tools.record import SkillTool, call_name
+from jupyter_skills.skills.words import first_rows
 
 LOAD_SKILL, READ_FILE, RUN_PYTHON, RUN_SHELL = "load_skill", "read_skill_file", "run_python", "run_shell"
-OWN_TOOLS = frozenset({LOAD_SKILL, READ_FILE, RUN_PYTHON, RUN_SHELL})
 _LANGUAGES: dict[str, tuple[Language, str]] = {RUN_PYTHON: ("python", "code"), RUN_SHELL: ("shell", "command")}
 _LONGEST_FILE = 64 * 1024
 _MOST_ROWS = 30
 _CUT_SHORT = Execution("error", error="Stopped before it could finish.")
+
+
+class _NoSense(Exception):
+    """A call that can't be done, and what to tell the model about it."""
+
 
 Keep = Callable[[GeneratedFile], GeneratedFile]
 
@@ -63,22 +68,7 @@ class Toolbox:
         Raises:
             SkillProblem: An active skill can't be read.
         """
-        tools = []
-        if self._shelf.names:
-            name = {"type": "string", "enum": self._shelf.names}
-            path = {"type": "string", "description": "As load_skill lists it."}
-            tools += [
-                _function(LOAD_SKILL, "Get the instructions of a skill and the list of its files.", name=name),
-                _function(READ_FILE, "Read one file of a skill.", skill=name, path=path),
-            ]
-        languages = self._languages()
-        if "python" in languages:
-            code = {"type": "string", "description": "The code; the value of a last expression is shown."}
-            tools.append(_function(RUN_PYTHON, "Run Python; variables are kept from call to call.", code=code))
-        if "shell" in languages:
-            command = {"type": "string", "description": "For bash."}
-            tools.append(_function(RUN_SHELL, "Run a shell command where run_python runs.", command=command))
-        return tools + [
+        return self._own_definitions() + [
             _definition(called, tool.description + _hint(tool), deepcopy(dict(tool.parameters)))
             for called, (_, tool, _) in self._skill_tools().items()
         ]
@@ -94,22 +84,15 @@ class Toolbox:
             ConsentUnavailable: There is nobody to ask whether the code may run.
         """
         skill_tools = self._skill_tools()
-        arguments, complaint = _arguments(call, self.definitions())
-        if call.name in skill_tools and not complaint:
-            skill, tool, executor = skill_tools[call.name]
-            arguments, complaints = tool.checked(arguments)
-            if not complaints:
-                try:
-                    code = code_for(skill, tool, arguments, executor.skill_folder(skill), executor.timeout)
-                except (ValueError, SkillProblem) as error:
-                    complaints = [str(error)]
-            if not complaints:
-                return await self._run_code(executor, Code(call.name, "python", code))
-            complaint = f"Error: {call.name} did not run. {'; '.join(complaints)}. Call it again."
-        if complaint:
+        try:
+            if call.name in skill_tools:
+                skill, tool, executor = skill_tools[call.name]
+                return await self._run_code(executor, _skill_code(call, skill, tool, executor))
+            arguments = _own_arguments(call, self._own_definitions(), skill_tools)
+        except _NoSense as complaint:
             self._emit(CallStarted(call.name))
-            self._emit(CallFinished(ok=False, result=complaint))
-            return complaint
+            self._emit(CallFinished(ok=False, result=str(complaint)))
+            return str(complaint)
         if call.name in _LANGUAGES:
             language, key = _LANGUAGES[call.name]
             assert self._router.default is not None
@@ -121,6 +104,24 @@ class Toolbox:
             result, ok = str(error), False
         self._emit(CallFinished(ok, result))
         return result
+
+    def _own_definitions(self) -> list[dict[str, Any]]:
+        tools = []
+        if self._shelf.names:
+            name = {"type": "string", "enum": self._shelf.names}
+            path = {"type": "string", "description": "As load_skill lists it."}
+            tools += [
+                _function(LOAD_SKILL, "Get the instructions of a skill and the list of its files.", name=name),
+                _function(READ_FILE, "Read one file of a skill.", skill=name, path=path),
+            ]
+        languages = self._languages()
+        if "python" in languages:
+            code = {"type": "string", "description": "The code; the value of a last expression is shown."}
+            tools.append(_function(RUN_PYTHON, "Run Python; variables are kept from call to call.", code=code))
+        if "shell" in languages:
+            command = {"type": "string", "description": "For bash."}
+            tools.append(_function(RUN_SHELL, "Run a shell command where run_python runs.", command=command))
+        return tools
 
     def _languages(self) -> frozenset[str]:
         """What the model's own code may be written in."""
@@ -210,30 +211,50 @@ def _definition(name: str, description: str, parameters: dict[str, Any]) -> dict
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
-def _arguments(call: ToolCall, offered: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], str]:
-    """The arguments of a call, and what is wrong with the call, if anything."""
-    schema = next((tool["function"] for tool in offered if tool["function"]["name"] == call.name), None)
-    if schema is None:
-        names = ", ".join(tool["function"]["name"] for tool in offered) or "none"
-        return {}, f"Error: there is no tool '{call.name}'. The tools are: {names}."
+def _own_arguments(call: ToolCall, own: Sequence[dict[str, Any]], others: Iterable[str]) -> dict[str, str]:
+    """The arguments of a call of one of our own tools, all of them text.
+
+    Raises:
+        _NoSense: There is no such tool, or it takes others.
+    """
+    wanted = {tool["function"]["name"]: tool["function"]["parameters"]["required"] for tool in own}
+    if call.name not in wanted:
+        names = ", ".join([*wanted, *others]) or "none"
+        raise _NoSense(f"Error: there is no tool '{call.name}'. The tools are: {names}.")
+    arguments, keys = _json_object(call), wanted[call.name]
+    if not all(isinstance(arguments.get(key), str) for key in keys):
+        raise _NoSense(f"Error: {call.name} takes the text arguments {', '.join(keys)}. Call it again.")
+    return {key: arguments[key] for key in keys}
+
+
+def _skill_code(call: ToolCall, skill: Skill, tool: SkillTool, executor: Executor) -> Code:
+    """What a call of a skill's tool runs.
+
+    Raises:
+        _NoSense: Its arguments are not what the tool takes; nothing may run.
+    """
+    arguments, complaints = tool.checked(_json_object(call))
+    if not complaints:
+        try:
+            code = code_for(skill, tool, arguments, executor.skill_folder(skill), executor.timeout)
+        except (ValueError, SkillProblem) as error:
+            complaints = [str(error)]
+    if complaints:
+        raise _NoSense(f"Error: {call.name} did not run. {'; '.join(complaints)}. Call it again.")
+    return Code(call.name, "python", code)
+
+
+def _json_object(call: ToolCall) -> dict[str, Any]:
     try:
         arguments = json.loads(call.arguments or "{}")
         json.dumps(arguments, ensure_ascii=False).encode()  # half of a surrogate pair is valid JSON, but no text
     except (ValueError, RecursionError) as error:
-        return {}, f"Error: the arguments of {call.name} are not valid JSON ({str(error)[:200]}). Call it again."
+        raise _NoSense(
+            f"Error: the arguments of {call.name} are not valid JSON ({str(error)[:200]}). Call it again."
+        ) from None
     if not isinstance(arguments, dict):
-        return {}, f"Error: the arguments of {call.name} are not a JSON object. Call it again."
-    if call.name not in OWN_TOOLS:
-        return arguments, ""
-    wanted = schema["parameters"]["required"]
-    if not all(isinstance(arguments.get(key), str) for key in wanted):
-        return {}, f"Error: {call.name} takes the text arguments {', '.join(wanted)}. Call it again."
-    return {key: arguments[key] for key in wanted}, ""
-
-
-def _some(rows: Sequence[str]) -> list[str]:
-    more = len(rows) - _MOST_ROWS
-    return [*rows[:_MOST_ROWS], *([f"… and {more} more"] if more > 0 else [])]
+        raise _NoSense(f"Error: the arguments of {call.name} are not a JSON object. Call it again.")
+    return arguments
 
 
 def _report(tool: str, execution: Execution) -> str:
@@ -247,8 +268,8 @@ def _report(tool: str, execution: Execution) -> str:
         parts.append("Figures shown to the user: " + ", ".join(f"{i.width}x{i.height} px" for i in execution.images))
     if execution.files:
         rows = [f"- {file.path} ({file.mime_type}, {file.size:,} bytes)" for file in execution.files]
-        parts.append("Files made, and shown to the user:\n" + "\n".join(_some(rows)))
-    parts += _some(execution.notes)
+        parts.append("Files made, and shown to the user:\n" + "\n".join(first_rows(rows, _MOST_ROWS)))
+    parts += first_rows(execution.notes, _MOST_ROWS)
     if execution.state_lost:
         parts.append("All variables and files of earlier calls are gone.")
     return "\n\n".join(parts)

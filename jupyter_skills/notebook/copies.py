@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
+import weakref
 from pathlib import Path
 
 from jupyter_skills.errors import InvalidSkill
-from jupyter_skills.skills.files import FolderFiles, MemoryFiles, in_memory
+from jupyter_skills.sandbox.owned import owned_folder
+from jupyter_skills.skills.files import FileEntry, FolderFiles, MemoryFiles, in_memory
 from jupyter_skills.skills.layout import lay_out
 from jupyter_skills.skills.skill import Skill
 
@@ -18,7 +19,7 @@ class SkillCopies:
     """Folders with the files of skills, one for each version of each; gone with the session."""
 
     def __init__(self) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder = ""
 
     def lay_out(self, skill: Skill) -> str:
         """The folder of a skill's files as they are; made anew if anything in it has changed since it was made.
@@ -29,10 +30,11 @@ class SkillCopies:
         Raises:
             SkillProblem: It can't be made.
         """
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="jupyter-skills-copies-", ignore_cleanup_errors=True)
+        if not self._folder:
+            self._folder = owned_folder("jupyter-skills-copies-")
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         version = skill.digest.removeprefix("sha256:")[:_DIGITS]
-        target = Path(self._folder.name, version, skill.name)
+        target = Path(self._folder, version, skill.name)
         files = in_memory(skill.content)
         if not _is_laid_out(files, target):
             shutil.rmtree(target, ignore_errors=True)
@@ -41,9 +43,9 @@ class SkillCopies:
 
     def clear(self) -> None:
         """Deletes all of them."""
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = ""
 
 
 def _is_laid_out(files: MemoryFiles, folder: Path) -> bool:
@@ -54,6 +56,10 @@ def _is_laid_out(files: MemoryFiles, folder: Path) -> bool:
         return False
     now = FolderFiles(folder)
     try:
-        return all(now.entry(path).content == files.entry(path).content for path in there)
+        return all(_same(now.entry(path), files.entry(path)) for path in there)
     except InvalidSkill:
         return False
+
+
+def _same(one: FileEntry, other: FileEntry) -> bool:
+    return one.content == other.content and one.executable == other.executable

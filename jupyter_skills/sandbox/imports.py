@@ -28,8 +28,15 @@ def keep_apart(info: Any) -> None:
         except OSError:
             continue
         for name, module in list(sys.modules.items()):
-            other = _FOLDER.match(str(getattr(module, "__file__", "")))
-            if name.partition(".")[0] in own and other and other[0] != folder:
+            other = _FOLDER.match(_file_of(module)) if name.partition(".")[0] in own else None
+            if other and other[0] != folder:
                 del sys.modules[name]
                 if other[0] not in named:
                     sys.path[:] = [entry for entry in sys.path if entry.rstrip("/") != other[0]]
+
+
+def _file_of(module: object) -> str:
+    try:
+        return str(object.__getattribute__(module, "__dict__").get("__file__"))  # some fail when they are asked
+    except AttributeError:  # one that has none
+        return ""

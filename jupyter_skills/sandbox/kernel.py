@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import shutil
 import tempfile
 import time
@@ -26,6 +25,7 @@ from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Language, 
 from jupyter_skills.sandbox.files import WorkFolder
 from jupyter_skills.sandbox.heard import Heard
 from jupyter_skills.sandbox.link import Link
+from jupyter_skills.sandbox.owned import owned_folder
 from jupyter_skills.sandbox.provisioner import DockerProvisioner
 from jupyter_skills.sandbox.settings import DockerSandbox
 
@@ -366,21 +366,6 @@ async def _done_before_gone(work: asyncio.Future[Any], link: Link, timeout: floa
 
 
 def _socket_folder() -> str:
-    """A private folder for the sockets of one kernel; those of owners that are gone are cleared away."""
-    base = tempfile.gettempdir() if len(tempfile.gettempdir()) <= _LONGEST_FOLDER else "/tmp"  # noqa: S108 -- see above
-    prefix = "jupyter-skills-"
-    for folder in Path(base).glob(f"{prefix}*"):
-        owner = folder.name.removeprefix(prefix).partition("-")[0]
-        if owner.isdigit() and not _alive(int(owner)):
-            shutil.rmtree(folder, ignore_errors=True)
-    return tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=base)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # somebody else's, but there
-    return True
+    """A private folder for the sockets of one kernel."""
+    short = len(tempfile.gettempdir()) <= _LONGEST_FOLDER
+    return owned_folder("jupyter-skills-", None if short else "/tmp")  # noqa: S108 -- see above

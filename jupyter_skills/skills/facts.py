@@ -12,7 +12,7 @@ from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.tools.record import call_name
 from jupyter_skills.skills.trust import TrustLedger
 from jupyter_skills.skills.verbs import plain_facts
-from jupyter_skills.skills.words import tokens
+from jupyter_skills.skills.words import first_rows, tokens
 
 _MOST_ROWS = 40
 
@@ -69,8 +69,7 @@ def table(facts: Mapping[str, Any]) -> str:
                 for name, text in value.items()
             ]
         lines = value if isinstance(value, list) else [value]
-        cut = lines[:_MOST_ROWS] + ([f"… and {len(lines) - _MOST_ROWS} more"] if len(lines) > _MOST_ROWS else [])
-        rows += [(label if i == 0 else "", str(line)) for i, line in enumerate(cut) if line]
+        rows += [(label if i == 0 else "", line) for i, line in enumerate(first_rows(lines, _MOST_ROWS)) if line]
     width = max(len(label) for label, _ in rows)
     return "\n".join(f"{label:<{width}}  {text}" for label, text in rows)
 

@@ -16,7 +16,9 @@ from typing import Any
 
 from jupyter_skills.errors import LockBroken, SkillProblem
 from jupyter_skills.skills.discovery import resolve
+from jupyter_skills.skills.places import replace_text
 from jupyter_skills.skills.skill import Skill
+from jupyter_skills.skills.words import first_names
 
 LOCK_FILE = "jupyter-skills.lock"
 _FORMAT = 1
@@ -113,7 +115,10 @@ class LockEntry:
             "new": sorted(theirs.keys() - ours.keys()),
             "gone": sorted(ours.keys() - theirs.keys()),
         }
-        return "; ".join(f"{kind}: {_some(paths)}" for kind, paths in kinds.items() if paths) or "its digest differs"
+        return (
+            "; ".join(f"{kind}: {first_names(paths, _MOST_NAMED)}" for kind, paths in kinds.items() if paths)
+            or "its digest differs"
+        )
 
 
 def write(entries: Iterable[LockEntry], folder: Path) -> Path:
@@ -128,12 +133,9 @@ def write(entries: Iterable[LockEntry], folder: Path) -> Path:
     """
     path = folder / LOCK_FILE
     content = {"format": _FORMAT, "skills": [asdict(entry) for entry in entries]}
-    temporary = path.with_name(f".{LOCK_FILE}.{os.getpid()}")
     try:
-        temporary.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        os.replace(temporary, path)
+        replace_text(path, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise LockBroken(f"'{path}' can't be written: {error.strerror}", "Make the folder writable") from None
     return path
 
@@ -202,8 +204,3 @@ def _path(skill: Skill, folder: Path) -> str:
         return Path(os.path.relpath(place, folder.resolve())).as_posix()
     except ValueError:  # another drive
         return str(place)
-
-
-def _some(paths: list[str]) -> str:
-    more = len(paths) - _MOST_NAMED
-    return ", ".join(paths[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

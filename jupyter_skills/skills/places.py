@@ -1,7 +1,8 @@
-"""Paths as users give them."""
+"""Paths as users give them, and files of ours that are written whole."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from jupyter_skills.errors import UsageProblem
@@ -29,3 +30,18 @@ def working_folder() -> Path:
         return Path.cwd()
     except OSError:
         raise UsageProblem("The working folder is gone", "Go to one that exists, with '%cd'") from None
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Writes a file so that whoever reads it meanwhile has all of the old or all of the new.
+
+    Raises:
+        OSError: It can't be written; then nothing of it stays.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise

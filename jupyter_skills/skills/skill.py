@@ -95,8 +95,7 @@ class Skill:
             InvalidSkill: There is no usable description; or it declares tools, whose scripts could be nowhere.
         """
         content = text.encode(errors="surrogatepass")  # half of a pair is no text, and is told of as in a file
-        with _where("the text"):
-            skill = cls.from_manifest(MemoryFiles({MANIFEST: FileEntry(content)}), MANIFEST, None, source)
+        skill = cls.from_files(MemoryFiles({MANIFEST: FileEntry(content)}), None, source)
         if isinstance(skill.declared, dict):
             raise InvalidSkill(
                 f"The skill '{skill.name}' declares tools, but as text it has no scripts",
@@ -117,9 +116,7 @@ class Skill:
         data = archive if isinstance(archive, bytes) else expanded(archive)
         label = "" if isinstance(data, bytes) else str(archive)
         opened = unpack(data)
-        manifest = manifest_in(opened.files.paths()) or MANIFEST
-        with _where(f"'{label}'" if label else "the archive"):
-            return cls.from_manifest(opened.files, manifest, opened.folder or None, Source("archive", label))
+        return cls.from_files(opened.files, opened.folder or None, Source("archive", label))
 
     @classmethod
     def from_files(cls, files: SkillFiles, folder_name: str | None, source: Source) -> Skill:
@@ -127,7 +124,7 @@ class Skill:
         manifest = manifest_in(files.paths())
         if manifest is None:
             raise SkillNotFound("There is no SKILL.md", "A skill is a folder with a SKILL.md in it")
-        with _where(f"'{files.root}'" if files.root else str(source)):
+        with _where(f"'{files.root}'" if files.root else f"the {source}"):
             return cls.from_manifest(files, manifest, folder_name, source)
 
     @classmethod

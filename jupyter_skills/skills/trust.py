@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 from jupyter_core.paths import jupyter_data_dir
 
 from jupyter_skills.errors import SkillsError
+from jupyter_skills.skills.places import replace_text
 from jupyter_skills.skills.skill import Skill
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -56,10 +56,7 @@ class TrustLedger:
             note["folder"] = str(skill.folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".new-")
-            with open(handle, "w", encoding="utf-8") as file:
-                json.dump(note, file, ensure_ascii=False)
-            os.replace(temporary, self._file(digest))
+            replace_text(self._file(digest), json.dumps(note, ensure_ascii=False))
         except OSError as error:
             raise SkillsError(
                 f"That you trust '{skill.name}' can't be noted in '{self.folder}': {error.strerror}",

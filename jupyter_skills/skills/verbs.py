@@ -12,7 +12,7 @@ from jupyter_skills.skills.places import expanded
 from jupyter_skills.skills.scan import Finding, scan
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.trust import TrustLedger
-from jupyter_skills.skills.words import count
+from jupyter_skills.skills.words import count, first_names, first_rows
 
 _MOST_ALERTS = 20
 _MOST_PLACES = 4
@@ -35,8 +35,8 @@ def trust(skill: Skill, ledger: TrustLedger, *, looked_at: bool) -> Iterator[str
     alerts = [finding for finding in findings if finding.level == "alert"]
     if alerts:
         yield f"Look at this before you rely on {now.name}:"
-    yield from _listed(alerts)
-    yield from (f"  {line}" for line in plain_facts(findings))
+    lines = [*first_rows([str(alert) for alert in alerts], _MOST_ALERTS), *plain_facts(findings)]
+    yield from (f"  {line}" for line in lines)
     if alerts and not looked_at:
         raise NotLookedAt(
             f"'{now.name}' is not trusted: a scan found {count(len(alerts), 'thing')} to look at first",
@@ -94,12 +94,5 @@ def plain_facts(findings: Iterable[Finding]) -> list[str]:
     lines = []
     for kind, group in groupby(notes, key=lambda note: note.kind):
         places = [note.path if note.line is None else f"{note.path}:{note.line}" for note in group]
-        more = len(places) - _MOST_PLACES
-        lines.append(f"{kind}: {', '.join(places[:_MOST_PLACES])}" + (f" and {more} more" if more > 0 else ""))
+        lines.append(f"{kind}: {first_names(places, _MOST_PLACES)}")
     return lines
-
-
-def _listed(findings: Sequence[Finding]) -> Iterator[str]:
-    yield from (f"  {finding}" for finding in findings[:_MOST_ALERTS])
-    if len(findings) > _MOST_ALERTS:
-        yield f"  … and {len(findings) - _MOST_ALERTS} more"

@@ -1,8 +1,9 @@
-"""Words about sizes."""
+"""Words for people: sizes, long lists, and what strangers wrote."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from unicodedata import category
 
 CHARACTERS_PER_TOKEN = 4
@@ -28,3 +29,15 @@ def tokens(text: str) -> int:
 def count(number: int, noun: str) -> str:
     """A number with its noun: ``1 file``, ``1,100 files``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def first_rows(rows: Sequence[str], most: int) -> list[str]:
+    """The first rows of a list, and one that says how many more there are."""
+    more = len(rows) - most
+    return [*rows[:most], *([f"… and {more} more"] if more > 0 else [])]
+
+
+def first_names(names: Sequence[str], most: int) -> str:
+    """The first of some names in one line: ``a, b and 7 more``."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,7 +40,7 @@ def test_a_copy_is_made_once_and_goes_with_the_session(copies: SkillCopies, skil
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("change", ["changed", "new", "gone", "compiled", "link", "folder"])
+@pytest.mark.parametrize("change", ["changed", "new", "gone", "compiled", "link", "folder", "mode"])
 def test_a_copy_that_anything_has_changed_is_made_anew(copies: SkillCopies, skill: Skill, change: str) -> None:
     folder = Path(copies.lay_out(skill))
     match change:
@@ -51,6 +53,8 @@ def test_a_copy_that_anything_has_changed_is_made_anew(copies: SkillCopies, skil
         case "compiled":
             (folder / "__pycache__").mkdir()
             (folder / "__pycache__/helper.cpython-311.pyc").write_bytes(b"evil")
+        case "mode":
+            (folder / "run.sh").chmod(0o755)
         case "link":
             (folder / "run.sh").unlink()
             (folder / "run.sh").symlink_to("/bin/true")
@@ -60,3 +64,15 @@ def test_a_copy_that_anything_has_changed_is_made_anew(copies: SkillCopies, skil
     copies.lay_out(skill)
     assert sorted(path.name for path in folder.iterdir()) == ["SKILL.md", "helper.py", "run.sh"]
     assert Skill.from_path(folder).digest == skill.digest
+
+
+def test_what_a_killed_kernel_left_behind_is_cleared_away_by_the_next(copies: SkillCopies, skill: Skill) -> None:
+    code = "import os, tempfile; print(tempfile.mkdtemp(prefix=f'jupyter-skills-copies-{os.getpid()}-'))"
+    left = Path(subprocess.check_output([sys.executable, "-c", code], text=True).strip())
+    assert left.is_dir()
+    mine = Path(copies.lay_out(skill))
+    assert not left.exists()
+    other = SkillCopies()
+    assert Path(other.lay_out(skill)) != mine
+    other.clear()
+    assert mine.is_dir(), "what is in use stays"

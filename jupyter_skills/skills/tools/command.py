@@ -96,25 +96,23 @@ def convention_of(wanted: object, names: Sequence[str], script: bytes) -> Conven
     text = _COMMENT.sub(b"", script[:_MOST_READ])
     taken = frozenset(match.decode() for match in _OPTION.findall(text))
     options = {name: next((o for o in _spellings(name) if o in taken), f"--{name}") for name in names}
+    has_options = bool(names) and taken.issuperset(options.values())
     if wanted is None:
-        wanted = "named" if names and all(option in taken for option in options.values()) else "positional"
-    for style in get_args(Style):
-        if wanted == style:
-            wanted_named = style == "named" and all(option in taken for option in options.values())
-            whole = b"\0" not in text and len(script) <= _MOST_READ
-            parses = whole and bool(_PARSERS.search(text))
-            spaced = (
-                whole and not parses and wanted_named and not any(f"{o}=".encode() in text for o in options.values())
-            )
-            return Convention(
-                style,
-                tuple(names),
-                options,
-                parses and not any(mark in text for mark in _COMMANDS),
-                spaced and b"--*=" not in text,
-                frozenset(name for name, option in options.items() if _is_negatable(option, text)),
-            )
-    raise ValueError(f"'pass: {str(wanted)[:80]}' is unknown")
+        wanted = "named" if has_options else "positional"
+    style = next((style for style in get_args(Style) if style == wanted), None)
+    if style is None:
+        raise ValueError(f"'pass: {str(wanted)[:80]}' is unknown")
+    whole = b"\0" not in text and len(script) <= _MOST_READ
+    parses = whole and bool(_PARSERS.search(text))
+    takes_equals = b"--*=" in text or any(f"{option}=".encode() in text for option in options.values())
+    return Convention(
+        style,
+        tuple(names),
+        options,
+        separator=parses and not any(mark in text for mark in _COMMANDS),
+        spaced=style == "named" and whole and has_options and not parses and not takes_equals,
+        negatable=frozenset(name for name, option in options.items() if _is_negatable(option, text)),
+    )
 
 
 def _is_negatable(option: str, text: bytes) -> bool:
