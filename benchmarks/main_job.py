@@ -27,7 +27,7 @@ from typing import Any
 from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.manager import AsyncKernelManager
 
-from jupyter_skills.sandbox.engine import Engine
+from jupyter_skills.sandbox.docker.engine import Engine
 from jupyter_skills.sandbox.kernel import IsolatedKernel
 from jupyter_skills.sandbox.settings import DockerSandbox
 

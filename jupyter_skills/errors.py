@@ -28,7 +28,7 @@
     └── AskInterrupted               the user stopped the cell
 
 Each renders as one line that ends in what to do next. Errors of other libraries are turned into these
-in one file each: litellm's in ``models/litellm_client.py``, Docker's in ``sandbox/engine.py``.
+in one file each: litellm's in ``models/litellm_client.py``, Docker's in ``sandbox/docker/engine.py``.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ ensure_image() { # the sandbox image; from Debian's packages where the default b
     local skills="$PYTHON -m jupyter_skills.cli sandbox" base own=jupyter-skills-base:debian
     if $skills status --quiet; then return; fi
     say "building the sandbox image (a minute or two)"
-    base=$(sed -n 's/^ARG BASE=//p' jupyter_skills/sandbox/image/Dockerfile)
+    base=$(sed -n 's/^ARG BASE=//p' jupyter_skills/sandbox/docker/image/Dockerfile)
     if ! has_image "$base" && ! has_image $own && ! can_pull "$base"; then
         say "$base can't be pulled here: making a base image from Debian's packages"
         scripts/base-image $own

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_skills.sandbox.engine import Engine
+from jupyter_skills.sandbox.docker.engine import Engine
 from jupyter_skills.sandbox.kernel import IsolatedKernel
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.testing import ScriptedModel

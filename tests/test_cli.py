@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_skills.cli import main
-from jupyter_skills.sandbox.engine import Engine
+from jupyter_skills.sandbox.docker.engine import Engine
 from tests.conftest import write_skill
 
 Said = Callable[..., tuple[int, str, str]]

@@ -20,7 +20,7 @@ ROW = re.compile(r"^\| `(\w+)(?:/|\.py)` \| .* \| ([\w, ]+) \|$", re.MULTILINE)
 ROOMS = {room: set(names.split(", ")) - {"nothing"} for room, names in ROW.findall(PLAN.read_text(encoding="utf-8"))}
 ONLY_IN = {
     "litellm": {"models/litellm_client.py"},
-    "docker": {"sandbox/engine.py"},
+    "docker": {"sandbox/docker/engine.py"},
     "tornado": {"server/handlers.py", "server/routes.py"},
     "IPython": {"notebook/"},
 }
@@ -77,7 +77,8 @@ def test_files_stay_small(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "needs"), [("sandbox/relay.py", {"zmq"}), ("sandbox/imports.py", set()), ("runtime.py", set())]
+    ("path", "needs"),
+    [("sandbox/inside/relay.py", {"zmq"}), ("sandbox/inside/imports.py", set()), ("runtime.py", set())],
 )
 def test_what_runs_inside_the_container_needs_nothing_but_what_every_image_has(path: str, needs: set[str]) -> None:
     foreign = {name.split(".")[0] for name in imports(PACKAGE / path)} - set(sys.stdlib_module_names)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from jupyter_skills.agent.markdown import to_html
+from jupyter_skills.execution.result import GeneratedFile, Image, Language, Outcome
 from jupyter_skills.models.client import Message, ToolCall, Usage
-from jupyter_skills.sandbox.contract import GeneratedFile, Image, Language, Outcome
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from jupyter_skills.execution.result import Execution, Language
 from jupyter_skills.models.client import TextDelta
-from jupyter_skills.sandbox.contract import Execution, Language
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from typing import Protocol
 
 from jupyter_skills.approval.request import ApprovalRequest, Approver
 from jupyter_skills.errors import ConsentUnavailable
-from jupyter_skills.sandbox.contract import Execution, Language, OnOutput, Sandbox, StagedSkill
+from jupyter_skills.execution.result import Execution, Language, OnOutput
+from jupyter_skills.sandbox.contract import Sandbox, StagedSkill
 from jupyter_skills.skills.files import FileEntry, MemoryFiles
 from jupyter_skills.skills.skill import Skill
 

@@ -18,8 +18,8 @@ from jupyter_skills.agent.shelf import Shelf
 from jupyter_skills.agent.tool_calls import code_for
 from jupyter_skills.approval.request import ApprovalRequest
 from jupyter_skills.errors import SkillProblem
+from jupyter_skills.execution.result import Execution, GeneratedFile, Image, Language
 from jupyter_skills.models.client import ToolCall
-from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Image, Language
 from jupyter_skills.skills.allowed import languages, parse
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.tools.record import SkillTool, call_name

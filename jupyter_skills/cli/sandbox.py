@@ -28,8 +28,8 @@ def _add_image(parser: argparse.ArgumentParser) -> None:
 
 
 def _sandbox_build(options: argparse.Namespace) -> int:
-    from jupyter_skills.sandbox import image
-    from jupyter_skills.sandbox.engine import Engine
+    from jupyter_skills.sandbox.docker import image
+    from jupyter_skills.sandbox.docker.engine import Engine
 
     print(f"Building {options.image} on Docker …", flush=True)
     for line in image.build(Engine(), options.image, options.base):
@@ -39,8 +39,8 @@ def _sandbox_build(options: argparse.Namespace) -> int:
 
 
 def _sandbox_status(options: argparse.Namespace) -> int:
-    from jupyter_skills.sandbox import image
-    from jupyter_skills.sandbox.engine import Engine
+    from jupyter_skills.sandbox.docker import image
+    from jupyter_skills.sandbox.docker.engine import Engine
 
     engine = Engine()
     labels = engine.image_labels(options.image)

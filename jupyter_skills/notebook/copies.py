@@ -7,7 +7,7 @@ import weakref
 from pathlib import Path
 
 from jupyter_skills.errors import InvalidSkill
-from jupyter_skills.sandbox.owned import owned_folder
+from jupyter_skills.notebook.owned import owned_folder
 from jupyter_skills.skills.files import FileEntry, FolderFiles, MemoryFiles, in_memory
 from jupyter_skills.skills.layout import lay_out
 from jupyter_skills.skills.skill import Skill

@@ -6,7 +6,7 @@ from dataclasses import replace
 from errno import EXDEV
 from pathlib import Path
 
-from jupyter_skills.sandbox.contract import GeneratedFile
+from jupyter_skills.execution.result import GeneratedFile
 
 FOLDER = "ask_files"
 

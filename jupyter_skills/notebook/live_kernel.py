@@ -14,9 +14,16 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import RichOutput, capture_output
 
+from jupyter_skills.execution.output import (
+    IMAGE_TYPES,
+    bounded,
+    clean_text,
+    compact_error,
+    decoded_image,
+    generated_file,
+)
+from jupyter_skills.execution.result import Execution, GeneratedFile, Image, OnOutput
 from jupyter_skills.notebook.interrupt import blocking
-from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Image, OnOutput
-from jupyter_skills.sandbox.output import IMAGE_TYPES, bounded, clean_text, compact_error, decoded_image, generated_file
 from jupyter_skills.sandbox.settings import DockerSandbox
 
 _MOST_FILES = 2000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from jupyter_skills.errors import SandboxFailed
-from jupyter_skills.sandbox.contract import GeneratedFile
-from jupyter_skills.sandbox.link import Link
-from jupyter_skills.sandbox.output import clean_text, generated_file
+from jupyter_skills.execution.output import clean_text, generated_file
+from jupyter_skills.execution.result import GeneratedFile
+from jupyter_skills.sandbox.docker.link import Link
 
 _MOST_FILES = 1000
 

@@ -20,13 +20,14 @@ from jupyter_client.manager import AsyncKernelManager
 from traitlets.config import Config
 
 from jupyter_skills.errors import SandboxFailed, SandboxProblem
-from jupyter_skills.sandbox import imports
-from jupyter_skills.sandbox.contract import Execution, GeneratedFile, Language, OnOutput, Outcome, StagedSkill
+from jupyter_skills.execution.heard import Heard
+from jupyter_skills.execution.result import Execution, GeneratedFile, Language, OnOutput, Outcome
+from jupyter_skills.notebook.owned import owned_folder
+from jupyter_skills.sandbox.contract import StagedSkill
+from jupyter_skills.sandbox.docker.link import Link
+from jupyter_skills.sandbox.docker.provisioner import DockerProvisioner
 from jupyter_skills.sandbox.files import WorkFolder
-from jupyter_skills.sandbox.heard import Heard
-from jupyter_skills.sandbox.link import Link
-from jupyter_skills.sandbox.owned import owned_folder
-from jupyter_skills.sandbox.provisioner import DockerProvisioner
+from jupyter_skills.sandbox.inside import imports
 from jupyter_skills.sandbox.settings import DockerSandbox
 
 KERNEL_NAME = "python3-isolated"

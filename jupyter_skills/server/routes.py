@@ -8,7 +8,7 @@ import json
 from jupyter_server.auth.decorator import authorized
 from tornado import web
 
-from jupyter_skills.sandbox.engine import Engine
+from jupyter_skills.sandbox.docker.engine import Engine
 from jupyter_skills.server.handlers import SkillsHandler
 
 

@@ -9,10 +9,10 @@ import pytest
 from jupyter_skills.agent.events import CallFinished, CallStarted
 from jupyter_skills.agent.markdown import to_html
 from jupyter_skills.errors import UsageProblem
+from jupyter_skills.execution.result import Execution, GeneratedFile
 from jupyter_skills.notebook.arguments import parse_ask
 from jupyter_skills.notebook.render.card import call_card, file_link
 from jupyter_skills.notebook.transform import await_ask
-from jupyter_skills.sandbox.contract import Execution, GeneratedFile
 
 
 @pytest.mark.parametrize(

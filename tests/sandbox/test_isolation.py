@@ -12,7 +12,7 @@ from typing import Any
 import docker
 import pytest
 
-from jupyter_skills.sandbox.contract import Execution
+from jupyter_skills.execution.result import Execution
 from jupyter_skills.sandbox.kernel import IsolatedKernel
 from tests.conftest import until
 

@@ -11,7 +11,8 @@ import pytest
 
 from jupyter_skills import Skill
 from jupyter_skills.errors import EngineMissing, ImageMissing, SandboxFailed
-from jupyter_skills.sandbox.contract import Execution, StagedSkill
+from jupyter_skills.execution.result import Execution
+from jupyter_skills.sandbox.contract import StagedSkill
 from jupyter_skills.sandbox.kernel import IsolatedKernel
 from jupyter_skills.sandbox.settings import DockerSandbox
 from tests.conftest import write_skill

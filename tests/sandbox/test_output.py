@@ -9,7 +9,7 @@ from typing import Any
 import PIL.Image
 import pytest
 
-from jupyter_skills.sandbox.output import bounded, checked_image, clean_text, compact_error, from_mime_bundle
+from jupyter_skills.execution.output import bounded, checked_image, clean_text, compact_error, from_mime_bundle
 
 
 def picture(kind: str = "PNG", size: tuple[int, int] = (3, 2)) -> bytes:

@@ -14,10 +14,10 @@ from IPython.display import publish_display_data, update_display
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, Notice, TextDone, Waiting
 from jupyter_skills.agent.markdown import to_html
+from jupyter_skills.execution.result import GeneratedFile, Image
 from jupyter_skills.models.client import TextDelta
 from jupyter_skills.notebook.render import card
 from jupyter_skills.notebook.render.words import file_size, summary
-from jupyter_skills.sandbox.contract import GeneratedFile, Image
 
 _BETWEEN_UPDATES = 0.1
 

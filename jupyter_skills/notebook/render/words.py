@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.events import CallFinished, CallStarted
-from jupyter_skills.sandbox.contract import GeneratedFile
+from jupyter_skills.execution.result import GeneratedFile
 
 PLACES = {"docker": "isolated kernel", "live": "this kernel"}
 _REASONS = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import zmq
 
-from jupyter_skills.sandbox import relay
+from jupyter_skills.sandbox.inside import relay
 
 # After a restart the old sockets may still be closing; a port is free again within a moment.
 _BIND_PATIENCE = 5.0

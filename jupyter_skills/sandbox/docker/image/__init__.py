@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from jupyter_skills.sandbox.engine import Engine
+from jupyter_skills.sandbox.docker.engine import Engine
 
 _HERE = Path(__file__).parent
 _RECIPE = ("Dockerfile", "requirements.txt", "ipython_kernel_config.py")

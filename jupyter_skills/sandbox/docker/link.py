@@ -19,9 +19,9 @@ from typing import Any, Protocol
 import zmq
 
 from jupyter_skills.errors import SandboxFailed
-from jupyter_skills.sandbox import relay
-from jupyter_skills.sandbox.engine import AttachedStream
-from jupyter_skills.sandbox.output import clean_text
+from jupyter_skills.execution.output import clean_text
+from jupyter_skills.sandbox.docker.engine import AttachedStream
+from jupyter_skills.sandbox.inside import relay
 
 # Above this many bytes waiting for the container, the kernel's clients wait too.
 _HIGH_WATER = 16 * 1024 * 1024

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from jupyter_skills.sandbox.contract import GeneratedFile, Image
+from jupyter_skills.execution.result import GeneratedFile, Image
 
 IMAGE_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 _LARGEST_SIDE = 8192

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jupyter_skills.sandbox.contract import Image, OnOutput
-from jupyter_skills.sandbox.output import bounded, clean_text, compact_error, from_mime_bundle
+from jupyter_skills.execution.output import bounded, clean_text, compact_error, from_mime_bundle
+from jupyter_skills.execution.result import Image, OnOutput
 
 _MOST_IMAGES = 50
 

@@ -2,7 +2,7 @@
 
 Entry point ``jupyter_client.kernel_provisioners``, kernelspec "Python 3 (isolated)". JupyterLab, the
 console, nbclient and nbval see an ordinary kernel. What they don't get is the output filter of
-``sandbox/output.py``, which works only on what comes back to ``%%ask``.
+``execution/output.py``, which works only on what comes back to ``%%ask``.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 from traitlets import Unicode
 
 from jupyter_skills.errors import SandboxFailed
-from jupyter_skills.sandbox import relay
-from jupyter_skills.sandbox.bridge import ZmqBridge
-from jupyter_skills.sandbox.engine import Engine, Limits
-from jupyter_skills.sandbox.link import Link
+from jupyter_skills.sandbox.docker.bridge import ZmqBridge
+from jupyter_skills.sandbox.docker.engine import Engine, Limits
+from jupyter_skills.sandbox.docker.link import Link
+from jupyter_skills.sandbox.inside import relay
 from jupyter_skills.sandbox.settings import DockerSandbox
 
 _RELAY = Path(relay.__file__).read_text(encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The isolated kernel in a Docker container, without network, mounts or ports."""
