@@ -23,7 +23,9 @@
     │   ├── EngineMissing            no Docker engine answers
     │   ├── ImageMissing             the engine has no such image
     │   ├── BuildFailed              the image build failed
-    │   └── SandboxFailed            the isolated kernel did not start, or is gone
+    │   ├── ControlMissing           the engine can't hold a control that isolation needs
+    │   └── SandboxFailed            the isolated kernel did not start, or could not do what was asked
+    │       └── SandboxDied          the isolated kernel is gone
     ├── ConsentUnavailable           code waits for a consent that nobody can give here
     └── AskInterrupted               the user stopped the cell
 
@@ -32,6 +34,8 @@ in one file each: litellm's in ``models/litellm_client.py``, Docker's in ``sandb
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 
 class SkillsError(Exception):
@@ -160,8 +164,25 @@ class BuildFailed(SandboxProblem):
     """The image could not be built."""
 
 
+class ControlMissing(SandboxProblem):
+    """The engine can't hold a control that isolation needs."""
+
+
 class SandboxFailed(SandboxProblem):
-    """The isolated kernel did not start, or is gone."""
+    """The isolated kernel did not start, or could not do what was asked."""
+
+
+class SandboxDied(SandboxFailed):
+    """The isolated kernel is gone, and with it its variables and files.
+
+    Args:
+        cause: ``out_of_memory``, ``exited`` or ``lost``.
+        message: See ``SkillsError``.
+    """
+
+    def __init__(self, cause: Literal["out_of_memory", "exited", "lost"], message: str) -> None:
+        super().__init__(message, "Run the cell again: a fresh one will start")
+        self.cause = cause
 
 
 class ConsentUnavailable(SkillsError):

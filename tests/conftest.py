@@ -88,7 +88,7 @@ def notebook(workdir: Path) -> Iterator[Notebook]:
 def containers() -> Iterator[Callable[..., list[str]]]:
     """Called for the ids of the sandboxes that a process owns; this one if none is named."""
     engine = Engine()
-    yield lambda owner=None: engine.containers({"jupyter_skills.owner": str(owner or os.getpid())})
+    yield lambda owner=None: [found.id for found in engine.containers(owner=str(owner or os.getpid()))]
     engine.close()
 
 

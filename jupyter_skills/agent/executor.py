@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from jupyter_skills.errors import ConsentUnavailable
 from jupyter_skills.execution.result import Execution, Language, OnOutput
 from jupyter_skills.sandbox.contract import Sandbox, StagedSkill
 from jupyter_skills.skills.files import FileEntry, MemoryFiles
+from jupyter_skills.skills.requirements import requirements_of
 from jupyter_skills.skills.skill import Skill
 
 # Beside the skills' folders, under a name that no skill can have.
@@ -99,7 +100,7 @@ class Isolated:
 
     async def run(self, code: Code, skills: Iterable[Skill], on_output: OnOutput) -> tuple[Execution, str]:
         """See ``Executor``."""
-        staged = [StagedSkill(skill.name, skill.digest, skill.to_tar) for skill in skills]
+        staged = [StagedSkill(skill.name, skill.digest, skill.to_tar, partial(_wanted, skill)) for skill in skills]
         await self.sandbox.stage([*staged, runtime()])
         execution = await self.sandbox.run(code.language, code.text, timeout=self.timeout, on_output=on_output)
         return execution, "not needed"
@@ -158,6 +159,10 @@ class AfterConsent:
             who = "The user" if decision.by == "user" else "The user's settings"
             return Execution("declined", error=f"{who} declined to run this code; it did not run."), decision.by
         return await self.kernel.run(code.text, on_output), decision.by
+
+
+def _wanted(skill: Skill) -> tuple[str, ...]:
+    return requirements_of(skill).wanted
 
 
 @cache

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 import jupyter_skills
-from jupyter_skills.cli import sandbox, skills
+from jupyter_skills.cli import preflight, sandbox, skills
 from jupyter_skills.cli.shell import BAD, INTERRUPTED, UNUSABLE, for_a_shell
 from jupyter_skills.errors import BuildFailed, InvalidArchive, InvalidSkill, LockBroken, NotLookedAt, SkillsError
 
@@ -24,6 +24,7 @@ def build_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     skills.add_verbs(verbs)
     sandbox.add_verbs(verbs)
+    preflight.add_verbs(verbs)
     return parser
 
 

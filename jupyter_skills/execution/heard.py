@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Mapping
 from typing import Any
 
 from jupyter_skills.execution.output import bounded, clean_text, compact_error, from_mime_bundle
 from jupyter_skills.execution.result import Image, OnOutput
 
 _MOST_IMAGES = 50
+_MOST_IMAGE_BYTES = 64 * 1024 * 1024
 
 
 class Heard:
-    """What came out of one call so far.
+    """What came out of one call so far. One thread may tell it while another one asks.
 
     Args:
         limit: How many characters to keep of its text, and of its error.
@@ -21,37 +24,64 @@ class Heard:
     def __init__(self, limit: int, on_output: OnOutput) -> None:
         self._limit = limit
         self._on_output = on_output
+        self._lock = threading.Lock()
         self._shown = 0
+        self._image_bytes = 0
+        self._displays_left_out = 0
         self._text = ""
+        self._cut = 0
+        self._notes: list[str] = []
         self.error = ""
         self.images: list[Image] = []
-        self.notes: list[str] = []
 
     @property
     def text(self) -> str:
         """Its text: the beginning and the end, if it is long."""
-        return bounded(self._text, self._limit)
+        with self._lock:
+            return bounded(self._text, self._limit, self._cut)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was left out, and what was noted, one sentence each."""
+        left_out = self._displays_left_out
+        return [*([f"{left_out:,} displays were left out."] if left_out else []), *self._notes]
+
+    def note(self, *sentences: str) -> None:
+        """Adds sentences to the notes."""
+        self._notes += sentences
 
     def print(self, raw: str) -> None:
         """Takes a piece of text."""
-        text = clean_text(raw)
-        if len(self._text) > 4 * self._limit:  # what lies between the beginning and the end is cut anyhow
-            self._text = self._text[: self._limit] + self._text[-self._limit :]
-        self._text += text
-        if self._shown < self._limit:
-            self._on_output(text[: self._limit - self._shown])
-            self._shown += len(text)
+        most = 4 * self._limit
+        cut = max(0, len(raw) - 2 * most)
+        text = clean_text(raw[:most] + raw[-most:] if cut else raw)
+        with self._lock:
+            self._cut += cut
+            if len(self._text) > most:  # what lies between the beginning and the end is cut anyhow
+                self._cut += len(self._text) - 2 * self._limit
+                self._text = self._text[: self._limit] + self._text[-self._limit :]
+            self._text += text
+            shown, self._shown = self._shown, self._shown + len(text)
+        if shown < self._limit:
+            self._on_output(text[: self._limit - shown])
 
-    def message(self, kind: str, content: dict[str, Any]) -> None:
+    def message(self, kind: str, content: Mapping[str, Any]) -> None:
         """Takes a message from the kernel's iopub channel."""
         if kind == "stream":
             self.print(str(content.get("text", "")))
         elif kind in ("display_data", "execute_result"):
-            image, text = from_mime_bundle(content.get("data") or {})
-            if image is not None and len(self.images) < _MOST_IMAGES:
-                self.images.append(image)
-            elif text:
-                self.print(text + "\n")
+            self._display(content.get("data"))
         elif kind == "error":
             error = compact_error(content.get("ename", ""), content.get("evalue", ""), content.get("traceback"))
             self.error = bounded(error, self._limit)
+
+    def _display(self, bundle: object) -> None:
+        if len(self.images) >= _MOST_IMAGES or self._image_bytes >= _MOST_IMAGE_BYTES:
+            self._displays_left_out += 1
+            return
+        image, text = from_mime_bundle(bundle if isinstance(bundle, dict) else {})
+        if image is not None:
+            self.images.append(image)
+            self._image_bytes += len(image.data)
+        elif text:
+            self.print(text + "\n")

@@ -19,7 +19,8 @@ from jupyter_skills.execution.result import GeneratedFile, Image
 
 IMAGE_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 _LARGEST_SIDE = 8192
-_MOST_PIXELS = 64 * 1024 * 1024
+_MOST_PIXELS = 40_000_000
+_MOST_FRAMES = 500
 
 # Escape sequences (ECMA-48), then every control character but tab and newline.
 _ESCAPES = re.compile(r"\x1b(?:\][^\x07\x1b]*(?:\x07|\x1b\\)?|\[[0-?]*[ -/]*[@-~]?|[@-_]?)")
@@ -32,12 +33,18 @@ def clean_text(text: str) -> str:
     return _CONTROLS.sub("", _overwritten(text))
 
 
-def bounded(text: str, limit: int) -> str:
-    """At most ``limit`` characters of a text: its beginning and its end, with the gap marked."""
-    if len(text) <= limit:
+def bounded(text: str, limit: int, cut: int = 0) -> str:
+    """At most ``limit`` characters of a text: its beginning and its end, with the gap marked.
+
+    Args:
+        text: The text.
+        limit: In characters.
+        cut: How many characters have been taken out of its middle before.
+    """
+    if len(text) + cut <= limit:
         return text
     head, tail = limit * 2 // 3, limit // 3
-    gap = len(text) - head - tail
+    gap = len(text) + cut - head - tail
     return f"{text[:head]}\n… {gap:,} characters left out …\n{text[len(text) - tail :]}"
 
 
@@ -53,6 +60,9 @@ def checked_image(data: bytes) -> Image | None:
                 if max(width, height) > _LARGEST_SIDE or width * height > _MOST_PIXELS:
                     return None
                 kind = IMAGE_TYPES[image.format or ""]
+                frames = getattr(image, "n_frames", 1)
+                if frames > _MOST_FRAMES or frames * width * height > 10 * _MOST_PIXELS:
+                    return None  # a page would decode them all
                 image.load()
     except Exception:  # noqa: BLE001 -- decoders raise all sorts for bytes that were made to hurt them
         return None

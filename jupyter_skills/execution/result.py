@@ -9,6 +9,7 @@ from typing import Literal
 
 Language = Literal["python", "shell"]
 Outcome = Literal["ok", "error", "timeout", "died", "declined"]
+Cause = Literal["", "deadline", "out_of_memory", "process_limit", "disk_full", "exited", "lost"]
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ class Execution:
         files: What it left in the working folder, new or changed.
         state_lost: Whether the variables of earlier calls are gone.
         seconds: How long it took.
-        notes: What was left out of the above, and why, one sentence each.
+        notes: What was left out of the above, and why, and what else is good to know, one sentence each.
+        cause: The limit that stopped it, or how the kernel ended: ``exited`` by itself, or ``lost`` with all around it.
     """
 
     outcome: Outcome
@@ -86,6 +88,7 @@ class Execution:
     state_lost: bool = False
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    cause: Cause = ""
 
 
 OnOutput = Callable[[str], None]

@@ -66,6 +66,20 @@ def ask_parser(prog: str = "%%ask") -> MagicParser:
     )
     add("-n", "--new", action="store_true", help="begin a new conversation")
     add("-o", "--output", metavar="VAR", help="bind the Answer to this variable")
+    add(
+        "--send",
+        metavar="VAR",
+        action="append",
+        default=[],
+        help="copy this variable, or the file of this path, into the sandbox before; repeatable",
+    )
+    add(
+        "--get",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="copy this variable, or the file of this path, out of the sandbox when the model has answered; repeatable",
+    )
     add("--system", metavar="TEXT", help="more text for the system message")
     add("--max-steps", metavar="N", type=_positive(int), help="how many requests may be sent to the model")
     add("--timeout", metavar="S", type=_positive(float), help="seconds to wait for the model, for each request")

@@ -85,7 +85,9 @@ def _values(session: Session, parser: MagicParser, kinds: Mapping[str, str], wor
         return _of_action(session, option, kinds, fragment)
     if fragment.startswith("-"):
         return [name for action in actions for name in action.option_strings]
-    positional = next((action for action in actions if not action.option_strings), None)
+    positionals = [action for action in actions if not action.option_strings]
+    done = sum(not word.startswith("-") for word in words[:-1])
+    positional = positionals[min(done, len(positionals) - 1)] if positionals else None
     return _of_action(session, positional, kinds, fragment) if positional else ()
 
 

@@ -11,11 +11,15 @@ from jupyter_skills.execution.result import GeneratedFile
 FOLDER = "ask_files"
 
 
-def save(file: GeneratedFile) -> GeneratedFile:
-    """Saves a file below ``ask_files/`` in the working folder and never over another one.
+def save(file: GeneratedFile, folder: str = FOLDER) -> GeneratedFile:
+    """Saves a file below a folder in the working folder and never over another one.
 
     A file of that name with the same bytes is taken as this one; with other bytes it stays, and this one
     gets a number.
+
+    Args:
+        file: The file; one that is saved already stays where it is.
+        folder: The folder, relative to the working folder.
 
     Returns:
         The file with ``saved_as`` set.
@@ -25,10 +29,10 @@ def save(file: GeneratedFile) -> GeneratedFile:
     """
     if file.saved_as:
         return file
-    wanted = Path(FOLDER, *file.path.split("/"))
+    wanted = Path(folder, *file.path.split("/"))
     wanted.parent.mkdir(parents=True, exist_ok=True)
-    if not wanted.parent.resolve().is_relative_to(Path.cwd() / FOLDER):
-        raise OSError(EXDEV, f"a link in {FOLDER} leads elsewhere")
+    if not wanted.parent.resolve().is_relative_to(Path.cwd() / folder):
+        raise OSError(EXDEV, f"a link in {folder} leads elsewhere")
     number, target = 1, wanted
     while not _write_new(target, file.data):
         if not target.is_symlink() and target.is_file() and target.read_bytes() == file.data:

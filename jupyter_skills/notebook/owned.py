@@ -7,6 +7,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import psutil
+
 
 def owned_folder(prefix: str, base: str | None = None) -> str:
     """Makes a private folder; those of the same prefix whose owners are gone are cleared away.
@@ -18,16 +20,6 @@ def owned_folder(prefix: str, base: str | None = None) -> str:
     base = base or tempfile.gettempdir()
     for folder in Path(base).glob(f"{prefix}*"):
         owner = folder.name.removeprefix(prefix).partition("-")[0]
-        if owner.isdigit() and not _alive(int(owner)):
+        if owner.isdigit() and not psutil.pid_exists(int(owner)):
             shutil.rmtree(folder, ignore_errors=True)
     return tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=base)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # somebody else's, but there
-    return True

@@ -7,7 +7,8 @@ import asyncio
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -46,6 +47,7 @@ class Session:
         self._conversation: Conversation | None = None
         self._sandbox: IsolatedKernel | None = None
         self._renderer: Renderer | None = None
+        self._tell: Callable[[str], None] = _keep_quiet
         self._busy = False
 
     async def ask_cell(self, line: str, cell: str) -> None:
@@ -74,7 +76,7 @@ class Session:
         if self._sandbox is None:
             from jupyter_skills.sandbox.kernel import IsolatedKernel
 
-            self._sandbox = IsolatedKernel(self.limits, self._sandbox_status)
+            self._sandbox = IsolatedKernel(self.limits, on_status=self._sandbox_status)
         return self._sandbox
 
     async def stop_sandbox(self) -> None:
@@ -113,30 +115,37 @@ class Session:
         from jupyter_skills.agent.ask import ask
         from jupyter_skills.agent.conversation import Conversation
         from jupyter_skills.agent.events import Notice
-        from jupyter_skills.notebook import files
+        from jupyter_skills.notebook import crossing, files
         from jupyter_skills.notebook.places import Places
         from jupyter_skills.notebook.render import renderer_for
 
         if options.output and not options.output.isidentifier():
             raise UsageProblem(f"'{options.output}' can't be the name of a variable", "Give another with -o")
+        if (options.send or options.get) and options.run in ("live", "off"):
+            raise UsageProblem(f"--send and --get need the sandbox, and -r {options.run} does without", "Leave one out")
         conversation = Conversation() if options.new or self._conversation is None else self._conversation
         skills, broken = self._skills(options.skill)
         renderer = self._renderer = renderer_for(self.shell)
         for problem in broken:
             renderer.show(Notice(str(problem)))
         began = time.monotonic()
+        router = Places(self, consent_given=options.yes).router(options.run, skills)
+        if router.default and router.default.place == "docker":
+            self.sandbox.prepare()
         try:
+            sent = await crossing.send(self.sandbox, self.shell.user_ns, options.send) if options.send else []
+            there = f"The user has put into the container: {', '.join(sent)}." if sent else ""
             answer = await ask(
                 prompt,
                 skills=skills,
                 model=options.model,
                 run=options.run,
-                system=options.system or "",
+                system="\n\n".join(filter(None, (there, options.system))),
                 max_steps=options.max_steps,
                 timeout=options.timeout,
                 stream=not options.no_stream,
                 conversation=conversation,
-                router=Places(self, consent_given=options.yes).router(options.run, skills),
+                router=router,
                 emit=renderer.show,
                 keep=files.save,
                 settings=self.settings,
@@ -147,6 +156,11 @@ class Session:
             if len(conversation):  # a prompt that got no answer leaves the old conversation in place
                 self._conversation = conversation
         renderer.finish(answer, time.monotonic() - began)
+        if options.get:
+            variables, saved = await crossing.fetch(self.sandbox, options.get)
+            self.shell.push(variables)
+            for path in saved:
+                print(f"Saved {path}.")  # noqa: T201 -- the answer to --get
         return answer
 
     def _skills(self, names: list[str] | None) -> tuple[list[LoadedSkill], list[SkillProblem]]:
@@ -174,6 +188,21 @@ class Session:
 
         if self._renderer is not None:
             self._renderer.show(Waiting(reason))
+        elif reason:
+            self._tell(reason)
+
+    @contextmanager
+    def telling(self, tell: Callable[[str], None]) -> Iterator[None]:
+        """Has the sandbox's progress told line by line, where no answer is being rendered."""
+        self._tell = tell
+        try:
+            yield
+        finally:
+            self._tell = _keep_quiet
+
+
+def _keep_quiet(_: str) -> None:
+    """For those who start the sandbox by the way."""
 
 
 def run_now(coroutine_function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:

@@ -17,11 +17,13 @@ class StagedSkill:
         name: The skill's name, hence its folder's.
         digest: Of its files; the same digest is not sent twice.
         archive: Called for the files as a tar, only if they have to be sent.
+        requirements: Called for what its code needs installed, in PEP 508's notation, only if the files are sent.
     """
 
     name: str
     digest: str
     archive: Callable[[], bytes]
+    requirements: Callable[[], Sequence[str]] = tuple
 
 
 class Sandbox(Protocol):

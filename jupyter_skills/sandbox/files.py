@@ -1,38 +1,41 @@
-"""Taking out of the sandbox what code left in its working folder."""
+"""Files on their way into the sandbox's working folder, and out of it."""
 
 from __future__ import annotations
 
 import asyncio
+import io
+import tarfile
+from collections.abc import Iterable, Mapping
 
 from jupyter_skills.errors import SandboxFailed
 from jupyter_skills.execution.output import clean_text, generated_file
 from jupyter_skills.execution.result import GeneratedFile
-from jupyter_skills.sandbox.docker.link import Link
+from jupyter_skills.sandbox.host import KernelHost, Look
 
 _MOST_FILES = 1000
-
-Facts = tuple[int, int]
+_MOST_TAKEN = 20_000
 
 
 class WorkFolder:
-    """The working folder of one container, and what was seen in it. Whatever it says of itself is checked here."""
+    """The working folder of one kernel, and what was seen in it. Whatever it says of itself is checked here."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, Facts] = {}
+        self._seen: dict[str, tuple[int, int]] = {}
+        self.last = Look({})
 
-    async def fresh(self, link: Link, limit: int) -> tuple[tuple[GeneratedFile, ...], list[str]]:
+    async def fresh(self, host: KernelHost, limit: int) -> tuple[tuple[GeneratedFile, ...], list[str]]:
         """What is new or has changed since it was asked last.
 
         Args:
-            link: The link to the container.
+            host: The kernel.
             limit: How many bytes to take out at most.
 
         Returns:
             The files in order of their paths; and a sentence on each that was left inside.
         """
-        listing = await link.ask("list", limit=_MOST_FILES)
-        now = _facts(listing.get("files"))
-        notes = [] if listing.get("complete") else [f"Of many files only {_MOST_FILES:,} were looked at."]
+        self.last = await host.look(_MOST_FILES)
+        now = self.last.files
+        notes = [] if self.last.complete else [f"Of many files only {_MOST_FILES:,} were looked at."]
         fresh = sorted(path for path, facts in now.items() if self._seen.get(path) != facts)
         self._seen = {path: facts for path, facts in self._seen.items() if path in now}
         found: list[GeneratedFile] = []
@@ -43,7 +46,7 @@ class WorkFolder:
                 notes.append(f"The file {clean_text(path)!r} ({size:,} bytes) was left in the sandbox.")
                 continue
             try:
-                content = await self._take(link, path, limit)
+                content = await host.get(path, limit)
             except BaseException:
                 del self._seen[path]  # it is given with the next call
                 raise
@@ -54,28 +57,53 @@ class WorkFolder:
             found.append(await asyncio.to_thread(generated_file, path, content))
         return tuple(found), notes
 
-    @staticmethod
-    async def _take(link: Link, path: str, limit: int) -> bytes | None:
-        content = bytearray()
+    async def expect(self, host: KernelHost, paths: Iterable[str]) -> None:
+        """Notes files that were put there, so that they don't count as fresh."""
+        now = (await host.look(_MOST_FILES)).files
+        self._seen |= {path: now[path] for path in paths if path in now}
 
-        def on_data(piece: bytes) -> None:
-            content.extend(piece[: limit - len(content)])
+    async def take(self, host: KernelHost, path: str, limit: int) -> tuple[GeneratedFile, ...]:
+        """The files at a path: a file, or all that lie in a folder.
 
-        try:
-            await link.ask("get", path=path, limit=limit, on_data=on_data)
-        except SandboxFailed:
-            return None
-        return bytes(content)
+        Raises:
+            SandboxFailed: There is none, it can't be taken out, or it is over the limit.
+        """
+        wanted = path.removeprefix("/work").strip("/")
+        listed = (await host.look(_MOST_TAKEN)).files
+        there = {
+            found: facts[0] for found, facts in listed.items() if f"{found}/".startswith(f"{wanted}/" if wanted else "")
+        }
+        if not there:
+            raise SandboxFailed(f"There is no file '{path}' in the sandbox", "Paths are relative to its /work")
+        if (size := sum(there.values())) > limit:
+            raise SandboxFailed(
+                f"'{path}' has {size:,} bytes, over the limit of {limit:,}",
+                "Take less, or raise it with '%config DockerSandbox.file_limit = …'",
+            )
+        found: list[GeneratedFile] = []
+        for name in sorted(there):
+            content = await host.get(name, limit) if _plain(name) else None
+            if content is None:
+                raise SandboxFailed(
+                    f"The file '{clean_text(name)}' can't be taken out of the sandbox", "Give it another name, or path"
+                )
+            found.append(await asyncio.to_thread(generated_file, name, content))
+        return tuple(found)
 
 
-def _facts(files: object) -> dict[str, Facts]:
-    """The listing, as far as it is one."""
-    found: dict[str, Facts] = {}
-    for row in files[:_MOST_FILES] if isinstance(files, list) else ():
-        match row:
-            case [str(path), int(size), int(changed)] if size >= 0:
-                found[path] = size, changed
-    return found
+def tar_of(files: Mapping[str, bytes]) -> bytes:
+    """Files as an uncompressed tar.
+
+    Args:
+        files: Their bytes by path.
+    """
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path, content in files.items():
+            member = tarfile.TarInfo(path)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
 
 
 def _plain(path: str) -> bool:

@@ -26,7 +26,7 @@ class SandboxesHandler(SkillsHandler):
 def _running() -> list[str]:
     engine = Engine()
     try:
-        return engine.containers({})
+        return [container.id for container in engine.containers()]
     finally:
         engine.close()
 

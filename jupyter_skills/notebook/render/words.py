@@ -12,6 +12,8 @@ _REASONS = {
     "length": "cut off by the model's own length limit",
     "content_filter": "cut off by the provider's content filter",
 }
+_OUTCOMES = {"error": "failed", "timeout": "stopped", "died": "kernel died"}
+_LIMITS = {"out_of_memory": "out of memory", "process_limit": "too many processes", "disk_full": "no room left"}
 
 
 def call_title(call: CallStarted) -> str:
@@ -29,9 +31,8 @@ def call_state(done: CallFinished | None, doing: str = "") -> str:
     if done is None:
         return f"{doing or 'running'} …"
     if done.execution is not None:
-        return {"error": "failed", "timeout": "stopped", "died": "kernel died"}.get(
-            done.execution.outcome, done.execution.outcome
-        )
+        run = done.execution
+        return _LIMITS.get(run.cause) or _OUTCOMES.get(run.outcome, run.outcome)
     return "ok" if done.ok else "failed"
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import zmq
 
-from jupyter_skills.sandbox.inside import relay
+from jupyter_skills.errors import SandboxDied
+from jupyter_skills.sandbox.inside.frames import IOPUB, KERNEL_CHANNELS
 
 # After a restart the old sockets may still be closing; a port is free again within a moment.
 _BIND_PATIENCE = 5.0
@@ -29,7 +30,7 @@ class ZmqBridge:
         bound: dict[int, zmq.Socket[bytes]] = {}
         self.sockets: Mapping[int, zmq.Socket[bytes]] = bound
         try:
-            for name, channel in relay.KERNEL_CHANNELS.items():
+            for name, channel in KERNEL_CHANNELS.items():
                 bound[channel] = self._bound(channel, connection, connection[f"{name}_port"])
         except BaseException:
             self.close()
@@ -42,8 +43,8 @@ class ZmqBridge:
             with contextlib.suppress(zmq.ZMQError):
                 socket.send_multipart(parts, zmq.NOBLOCK)
 
-    def close(self) -> None:
-        """Closes the sockets."""
+    def close(self, reason: SandboxDied | None = None) -> None:
+        """Closes the sockets; their clients see by the silence that the kernel is gone."""
         for socket in self.sockets.values():
             socket.close(linger=0)
         self.sockets = {}
@@ -51,9 +52,9 @@ class ZmqBridge:
 
     def _bound(self, channel: int, connection: Mapping[str, Any], port: int) -> zmq.Socket[bytes]:
         # The kernel has an XPUB socket there too: subscriptions travel to it, and its welcome travels back.
-        socket = self._context.socket(zmq.XPUB if channel == relay.IOPUB else zmq.ROUTER)
+        socket = self._context.socket(zmq.XPUB if channel == IOPUB else zmq.ROUTER)
         socket.linger = 0
-        if channel == relay.IOPUB:
+        if channel == IOPUB:
             socket.setsockopt(zmq.XPUB_VERBOSE, 1)
         else:
             # A client that connects again comes under its old name, as ipykernel's own sockets allow.

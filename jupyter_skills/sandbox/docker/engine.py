@@ -6,11 +6,8 @@ import contextlib
 import io
 import json
 import re
-import socket
-import ssl
-import struct
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +18,8 @@ from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import LogConfig, Ulimit
 
 from jupyter_skills.errors import BuildFailed, EngineMissing, ImageMissing, SandboxFailed
+from jupyter_skills.sandbox.docker.mounts import PODMAN_SIZE, PODMAN_TMPFS
+from jupyter_skills.sandbox.docker.stream import AttachedStream
 
 LABEL = "jupyter_skills.sandbox"
 USER = "10001:10001"
@@ -34,9 +33,9 @@ _ENVIRONMENT = {
     "PYTHONUNBUFFERED": "1",
 }
 _TMPFS = {
-    "/tmp": "rw,noexec,nosuid,nodev,size=64m,mode=1777",  # noqa: S108 -- likewise
-    "/work": "rw,exec,nosuid,nodev,size=256m,uid=10001,gid=10001,mode=0700",
-    "/skills": "rw,exec,nosuid,nodev,size=256m,uid=10001,gid=10001,mode=0700",
+    "/tmp": "rw,noexec,nosuid,nodev,size=64m,mode=1777,nr_inodes=16384",  # noqa: S108 -- likewise
+    "/work": "rw,exec,nosuid,nodev,size=256m,uid=10001,gid=10001,mode=0700,nr_inodes=65536",
+    "/skills": "rw,exec,nosuid,nodev,size=256m,uid=10001,gid=10001,mode=0700,nr_inodes=65536",
 }
 
 # What the classic builder says about its own containers, between the lines that tell of progress.
@@ -51,72 +50,45 @@ class Limits:
         memory: In Docker's notation, such as ``1g``.
         cpus: Processors' worth of time.
         pids: Processes and threads.
+        runtime: What runs it, such as ``runsc``; empty for the engine's own choice.
     """
 
     memory: str
     cpus: float
     pids: int
+    runtime: str = ""
 
 
-class AttachedStream:
-    """Standard input and output of a container, over the engine's own connection.
+@dataclass(frozen=True)
+class ContainerFacts:
+    """A container of ours.
 
-    Source: Docker Engine API, "Attach to a container", stream format.
+    Args:
+        id: Its id.
+        running: Whether it runs, or is about to; else it has ended, or was never started.
+        labels: Its labels.
     """
 
-    _HEAD = struct.Struct(">BxxxI")
-    _STDERR = 2
+    id: str
+    running: bool
+    labels: dict[str, str]
 
-    def __init__(self, connection: socket.socket) -> None:
-        self._socket = connection
-        self._socket.setblocking(False)
-        self._buffer = bytearray()
 
-    def fileno(self) -> int:
-        """For polling."""
-        return self._socket.fileno()
+@dataclass(frozen=True)
+class ImageFacts:
+    """An image that the engine has.
 
-    def read(self) -> tuple[bytes, bytes] | None:
-        """What came since on the container's output and error output; None at the end."""
-        try:
-            piece = self._socket.recv(1 << 18)
-        except (BlockingIOError, InterruptedError, ssl.SSLWantReadError):
-            return b"", b""
-        except OSError:
-            return None
-        if not piece:
-            return None
-        self._buffer += piece
-        output: list[bytes] = []
-        errors: list[bytes] = []
-        at = 0
-        while len(self._buffer) - at >= self._HEAD.size:
-            stream, size = self._HEAD.unpack_from(self._buffer, at)
-            end = at + self._HEAD.size + size
-            if end > len(self._buffer):
-                break
-            (errors if stream == self._STDERR else output).append(bytes(self._buffer[at + self._HEAD.size : end]))
-            at = end
-        del self._buffer[:at]
-        return b"".join(output), b"".join(errors)
+    Args:
+        id: ``sha256:…``.
+        names: Its names with their tags; none if it lost them to another image, or its build broke off.
+        labels: Its labels.
+        size: In bytes, all that it shares with its base included.
+    """
 
-    def write(self, content: memoryview) -> int:
-        """Writes what can be written now; returns how many bytes that was.
-
-        Raises:
-            OSError: The container is gone.
-        """
-        try:
-            return self._socket.send(content)
-        except (BlockingIOError, InterruptedError, ssl.SSLWantWriteError):
-            return 0
-
-    def close(self) -> None:
-        """Lets go of the container, which ends it."""
-        # A close alone would not reach the engine while another thread still reads.
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
+    id: str
+    names: tuple[str, ...]
+    labels: Mapping[str, str]
+    size: int
 
 
 class Engine:
@@ -125,16 +97,23 @@ class Engine:
     def __init__(self) -> None:
         with _translated():
             self._client = docker.from_env(timeout=60)
-            self._client.ping()
+            version = self._client.version()
+        self._version = str(version["Version"])
+        self._is_podman = any(part.get("Name") == "Podman Engine" for part in version.get("Components") or ())
 
     def close(self) -> None:
         """Closes the connection to the engine."""
         self._client.close()
 
-    def version(self) -> str:
-        """The engine's version."""
+    @property
+    def product(self) -> str:
+        """The engine's name and version."""
+        return f"{'Podman' if self._is_podman else 'Docker'} {self._version}"
+
+    def info(self) -> Mapping[str, Any]:
+        """What the engine says of itself, its versions and its machine, under the names of its API."""
         with _translated():
-            return str(self._client.version()["Version"])
+            return {**self._client.version(), **self._client.info()}
 
     def image_labels(self, image: str) -> dict[str, str] | None:
         """The labels of an image, or None if the engine doesn't have it."""
@@ -143,6 +122,49 @@ class Engine:
                 return dict(self._client.images.get(image).labels or {})
             except ImageNotFound:
                 return None
+
+    def image_id(self, image: str) -> str | None:
+        """The id of an image, ``sha256:…``, or None if the engine doesn't have it."""
+        with _translated():
+            try:
+                return str(self._client.images.get(image).id)
+            except ImageNotFound:
+                return None
+
+    def images(self, label: str) -> list[ImageFacts]:
+        """The images that have a label, given as ``key`` or ``key=value``; layers below others are left out."""
+        with _translated():
+            found = self._client.api.images(filters={"label": label})
+        return [
+            ImageFacts(
+                str(image["Id"]),
+                tuple(name for name in image.get("RepoTags") or () if name != "<none>:<none>"),
+                dict(image.get("Labels") or {}),
+                int(image.get("Size") or 0),
+            )
+            for image in found
+        ]
+
+    def name_image(self, image: str, name: str) -> None:
+        """Gives an image one more name, with its tag; another image that has the name loses it."""
+        repository, _, tag = name.rpartition(":")
+        with _translated(image):
+            self._client.api.tag(image, repository, tag)
+
+    def remove_image(self, image: str) -> bool:
+        """Removes an image, and the layers that only it needed; false if a container or another image needs it.
+
+        Args:
+            image: Its name or id; one that is gone already is no error.
+        """
+        with _translated():
+            try:
+                self._client.api.remove_image(image)
+            except (NotFound, APIError) as error:
+                if isinstance(error, APIError) and error.status_code not in (404, 409):
+                    raise
+                return error.status_code == 404
+        return True
 
     def create(self, image: str, command: Sequence[str], limits: Limits, labels: Mapping[str, str]) -> str:
         """Makes a container that is shut off from everything, but doesn't start it.
@@ -168,9 +190,10 @@ class Engine:
                 nano_cpus=int(limits.cpus * 1e9),
                 pids_limit=limits.pids,
                 shm_size="64m",
-                tmpfs=_TMPFS,
+                tmpfs=self._tmpfs(),
                 ulimits=[Ulimit(name="nofile", soft=1024, hard=1024), Ulimit(name="core", soft=0, hard=0)],
                 log_config=LogConfig(type="none"),
+                runtime=limits.runtime or None,
             )
             # Not detached and with standard input open: the engine then closes standard input when
             # the connection that attached first is gone, and that ends the container.
@@ -181,6 +204,7 @@ class Engine:
                 working_dir="/work",
                 hostname="sandbox",
                 environment=_ENVIRONMENT,
+                use_config_proxy=False,  # the user's proxy, often with its password
                 labels={LABEL: "1", **labels},
                 stdin_open=True,
                 detach=False,
@@ -190,12 +214,22 @@ class Engine:
             )
             return str(container["Id"])
 
+    def _tmpfs(self) -> dict[str, str]:
+        """The file systems in memory. Podman knows no options for their owner and for the number of files."""
+        if not self._is_podman:
+            return _TMPFS
+        known = {
+            path: re.sub(r",(nr_inodes|uid|gid)=\d+", "", options).replace("mode=0700", "mode=1777") + ",notmpcopyup"
+            for path, options in _TMPFS.items()
+        }
+        return known | dict.fromkeys(PODMAN_TMPFS, f"rw,noexec,nosuid,nodev,size={PODMAN_SIZE}")
+
     def attach(self, container: str) -> AttachedStream:
         """Connects to a container that has not started yet, so that nothing of its output is missed."""
         with _translated():
             wanted = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
             response = self._client.api.attach_socket(container, params=wanted)
-            return AttachedStream(getattr(response, "_sock", response))
+            return AttachedStream(getattr(response, "_sock", response), response)
 
     def start(self, container: str) -> None:
         """Starts a container."""
@@ -208,7 +242,8 @@ class Engine:
             try:
                 self._client.api.kill(container)
             except (NotFound, APIError) as error:
-                if isinstance(error, APIError) and error.status_code not in (404, 409):
+                stopped = "only kill running containers" in str(error)  # Podman's words, with a status of 500
+                if isinstance(error, APIError) and error.status_code not in (404, 409) and not stopped:
                     raise
 
     def remove(self, container: str) -> None:
@@ -216,16 +251,26 @@ class Engine:
         with _translated(), contextlib.suppress(NotFound):
             self._client.api.remove_container(container, force=True, v=True)
 
-    def containers(self, labels: Mapping[str, str]) -> list[str]:
-        """The ids of our containers that have all these labels, whatever their state."""
-        wanted = [LABEL, *(f"{key}={value}" for key, value in labels.items())]
+    def containers(self, **labels: str) -> list[ContainerFacts]:
+        """Our containers that have all these labels, whatever their state.
+
+        Args:
+            **labels: The labels' values by what follows ``jupyter_skills.`` in their names.
+        """
+        wanted = [LABEL, *(f"jupyter_skills.{name}={value}" for name, value in labels.items())]
         with _translated():
-            return [str(found["Id"]) for found in self._client.api.containers(all=True, filters={"label": wanted})]
+            found = self._client.api.containers(all=True, filters={"label": wanted})
+        return [
+            ContainerFacts(
+                str(one["Id"]), one.get("State") not in ("created", "exited", "dead"), one.get("Labels") or {}
+            )
+            for one in found
+        ]
 
     def build(
         self, tag: str, context: Mapping[str, bytes], base: str | None, labels: Mapping[str, str]
-    ) -> Iterator[str]:
-        """Builds an image.
+    ) -> Generator[str]:
+        """Builds an image. Closing the generator ends the build.
 
         Args:
             tag: Its name.

@@ -9,19 +9,20 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, Protocol
 
 import zmq
 
-from jupyter_skills.errors import SandboxFailed
+from jupyter_skills.errors import SandboxDied, SandboxFailed
 from jupyter_skills.execution.output import clean_text
-from jupyter_skills.sandbox.docker.engine import AttachedStream
-from jupyter_skills.sandbox.inside import relay
+from jupyter_skills.sandbox.docker.stream import AttachedStream
+from jupyter_skills.sandbox.inside import frames
 
 # Above this many bytes waiting for the container, the kernel's clients wait too.
 _HIGH_WATER = 16 * 1024 * 1024
@@ -42,8 +43,29 @@ class Bridge(Protocol):
         """Called for each message from the kernel."""
         ...
 
+    def close(self, reason: SandboxDied) -> None:
+        """Called once, by the link's thread, when the container is gone."""
+        ...
+
+
+class Gate(Protocol):
+    """The way out of a container, for what comes as ``NET`` frames."""
+
+    @property
+    def direct(self) -> Sequence[str]:
+        """The hosts that programs inside are not to ask it for."""
+        ...
+
+    def start(self, send: Callable[[bytes], None]) -> None:
+        """Called before the first frame, with what sends frames into the container."""
+        ...
+
+    def receive(self, payload: bytes) -> None:
+        """Called by the link's thread with the payload of each frame; a ``ValueError`` ends the link."""
+        ...
+
     def close(self) -> None:
-        """Called once, when the container is gone."""
+        """Called once, by the link's thread, when the container is gone."""
         ...
 
 
@@ -53,12 +75,14 @@ class Link:
     Args:
         stream: The attached stream; the link closes it.
         bridge: Takes the kernel's messages.
+        gate: The way out of it; None if there is none. The link closes it.
     """
 
-    def __init__(self, stream: AttachedStream, bridge: Bridge) -> None:
+    def __init__(self, stream: AttachedStream, bridge: Bridge, gate: Gate | None = None) -> None:
         self._stream = stream
         self._bridge = bridge
-        self._frames = relay.Frames(limit=_LARGEST_FRAME)
+        self._gate = gate
+        self._frames = frames.Frames(limit=_LARGEST_FRAME)
         self._lock = threading.Lock()
         self._waiting: deque[memoryview] = deque()
         self._waiting_bytes = 0
@@ -68,24 +92,51 @@ class Link:
         os.set_blocking(self._wakeup, False)
         os.set_blocking(self._wake, False)
         self._closing = False
+        self._has_kernel = False
         self._stderr = b""
-        self.exit_status: int | None = None
+        self._hello: Future[Mapping[str, Any]] = Future()
+        self._exited: Answer | None = None
         self.closed = threading.Event()
-        self._listeners: list[Callable[[], None]] = []
         self._thread = threading.Thread(target=self._run, name="jupyter-skills-link", daemon=True)
 
-    def start(self, connection: Mapping[str, Any]) -> None:
-        """Begins to work, and has the relay start the kernel.
+    def start(self) -> Mapping[str, Any]:
+        """Begins to work; returns what the relay says of the container, see ``inside/probe.py``. Blocks until then.
+
+        Raises:
+            SandboxDied: The relay did not start.
+        """
+        self._thread.start()
+        try:
+            return self._hello.result(_ANSWER_WITHIN)
+        except TimeoutError:
+            raise SandboxDied("lost", "The container does not answer") from None
+
+    def start_kernel(self, connection: Mapping[str, Any]) -> None:
+        """Has the relay start the kernel.
 
         Args:
             connection: The connection file's fields that matter inside: the key and its scheme.
         """
-        self._send(relay.control(op="start", connection=dict(connection)))
-        self._thread.start()
+        way_out: dict[str, Any] = {}
+        if self._gate is not None:
+            self._gate.start(self._send)
+            way_out = {"proxy": True, "direct": list(self._gate.direct)}
+        self._send(frames.control(op="start", connection=dict(connection), **way_out))
+        self._has_kernel = True
+        self._wake_up()
+
+    @property
+    def exit_status(self) -> int | None:
+        """The kernel's, once it has ended by itself; the whole container's end tells nothing of it."""
+        return self._exited["status"] if self._exited else None
+
+    def deliver(self, channel: int, parts: list[bytes]) -> None:
+        """Sends a message to the kernel."""
+        self._send(frames.frame(channel, frames.join_parts(parts)))
 
     def signal(self, number: int) -> None:
         """Sends a signal to the kernel."""
-        self._send(relay.control(op="signal", number=int(number)))
+        self._send(frames.control(op="signal", number=int(number)))
 
     def request(
         self, op: str, *, body: bytes | None = None, on_data: Callable[[bytes], None] = lambda _: None, **fields: Any
@@ -99,7 +150,8 @@ class Link:
             **fields: More for the request.
 
         Returns:
-            The relay's answer. It fails with ``SandboxFailed`` if the relay can't do it or is gone.
+            The relay's answer. It fails with ``SandboxFailed`` if the relay can't do it, with ``SandboxDied`` if it is
+            gone.
         """
         answer: Future[Answer] = Future()
         with self._lock:
@@ -112,11 +164,11 @@ class Link:
                 answer.set_exception(self.gone())
             return answer
         answer.number = number  # type: ignore[attr-defined]  # so that a caller can name it to ``kill``
-        self._send(relay.control(op=op, id=number, **fields))
+        self._send(frames.control(op=op, id=number, **fields))
         if body is not None:
-            for at in range(0, len(body), relay.CHUNK):
-                self._send(relay.data(number, body[at : at + relay.CHUNK]))
-            self._send(relay.control(op="unpack", id=number))
+            for at in range(0, len(body), frames.CHUNK):
+                self._send(frames.numbered(frames.DATA, number, body[at : at + frames.CHUNK]))
+            self._send(frames.control(op="unpack", id=number))
         return answer
 
     async def ask(
@@ -138,34 +190,22 @@ class Link:
 
     def kill(self, request: Future[Answer]) -> None:
         """Ends the program that an ``exec`` request started; its answer then comes as usual."""
-        self._send(relay.control(op="kill", id=request.number))  # type: ignore[attr-defined]
+        self._send(frames.control(op="kill", id=request.number))  # type: ignore[attr-defined]
 
     def close(self) -> None:
         """Lets go of the container, which ends it. Returns at once; ``closed`` is set when it is done."""
         self._closing = True
         self._wake_up()
 
-    @contextmanager
-    def listening(self, callback: Callable[[], None]) -> Iterator[None]:
-        """Has ``callback`` called, by the link's thread or at once, if the container goes away meanwhile."""
-        with self._lock:
-            self._listeners.append(callback)
-            gone = self.closed.is_set()
-        try:
-            if gone:
-                callback()
-            yield
-        finally:
-            with self._lock:
-                self._listeners.remove(callback)
-
-    def gone(self) -> SandboxFailed:
+    def gone(self) -> SandboxDied:
         """The error for those who still want something of the container."""
-        last = clean_text(self._stderr.decode(errors="replace")).strip().rpartition("\n")[2][:200]
-        return SandboxFailed(
-            "The isolated kernel is gone" + (f" ({last})" if last else ""),
-            "Run the cell again: a fresh one will start",
-        )
+        if self._exited is None:
+            last = clean_text(self._stderr.decode(errors="replace")).strip().rpartition("\n")[2][:200]
+            return SandboxDied("lost", f"The isolated kernel is gone{f' ({last})' if last else ''}")
+        status = int(self._exited["status"])
+        if status == -signal.SIGKILL and self._exited.get("out_of_memory"):
+            return SandboxDied("out_of_memory", "The isolated kernel ran out of memory and was ended")
+        return SandboxDied("exited", f"The isolated kernel ended (exit status {status})")
 
     def _send(self, content: bytes) -> None:
         with self._lock:
@@ -193,7 +233,8 @@ class Link:
         poller = zmq.Poller()
         poller.register(self._stream.fileno(), zmq.POLLIN | (zmq.POLLOUT if self._waiting else 0))
         poller.register(self._wakeup, zmq.POLLIN)
-        if self._waiting_bytes < _HIGH_WATER:
+        # Before the kernel there is nobody inside to take what its clients send, their subscriptions among it.
+        if self._has_kernel and self._waiting_bytes < _HIGH_WATER:
             for socket in self._bridge.sockets.values():
                 poller.register(socket, zmq.POLLIN)
         ready = dict(poller.poll())
@@ -201,7 +242,7 @@ class Link:
             os.read(self._wakeup, 4096)
         for channel, socket in self._bridge.sockets.items():
             if socket in ready:
-                self._send(relay.frame(channel, relay.join_parts(socket.recv_multipart())))
+                self.deliver(channel, socket.recv_multipart())
         self._write()
         if ready.get(self._stream.fileno(), 0) & ~zmq.POLLOUT:
             return self._read()
@@ -227,19 +268,27 @@ class Link:
         output, errors = pieces
         self._stderr = (self._stderr + errors)[-_STDERR_KEPT:]
         for channel, payload in self._frames.feed(output):
-            if channel == relay.CONTROL:
+            if channel == frames.CONTROL:
                 self._answered(json.loads(payload))
-            elif channel == relay.DATA:
-                number, content = relay.split_data(payload)
+            elif channel == frames.DATA:
+                number, content = frames.split_number(payload)
                 if number in self._requests:
                     self._requests[number][1](content)
+            elif channel == frames.NET:
+                if self._gate is None:
+                    raise ValueError("there is no way out")
+                self._gate.receive(payload)
             else:
-                self._bridge.deliver(channel, relay.split_parts(payload))
+                self._bridge.deliver(channel, frames.split_parts(payload))
         return True
 
     def _answered(self, answer: Answer) -> None:
         if answer["op"] == "exited":
-            self.exit_status = int(answer["status"])
+            self._exited = {**answer, "status": int(answer["status"])}
+            return
+        if answer["op"] == "hello":
+            if not self._hello.done():
+                self._hello.set_result(answer.get("facts") or {})
             return
         with self._lock:
             future, _ = self._requests.pop(int(answer["id"]), (None, None))
@@ -254,16 +303,17 @@ class Link:
 
     def _close(self) -> None:
         self._stream.close()
-        self._bridge.close()
+        self._bridge.close(self.gone())
+        if self._gate is not None:
+            self._gate.close()
         with self._lock:
             self.closed.set()
-            listeners = list(self._listeners)
             abandoned = [future for future, _ in self._requests.values()]
             self._requests.clear()
             os.close(self._wakeup)
             os.close(self._wake)
+        if not self._hello.done():
+            self._hello.set_exception(self.gone())
         for future in abandoned:
             if future.set_running_or_notify_cancel():
                 future.set_exception(self.gone())
-        for callback in listeners:
-            callback()

@@ -8,10 +8,7 @@ console, nbclient and nbval see an ordinary kernel. What they don't get is the o
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import signal
-from pathlib import Path
 from typing import Any
 
 import zmq
@@ -21,12 +18,12 @@ from traitlets import Unicode
 
 from jupyter_skills.errors import SandboxFailed
 from jupyter_skills.sandbox.docker.bridge import ZmqBridge
-from jupyter_skills.sandbox.docker.engine import Engine, Limits
+from jupyter_skills.sandbox.docker.container import gate_of, launch, limits_of
+from jupyter_skills.sandbox.docker.engine import Engine
 from jupyter_skills.sandbox.docker.link import Link
-from jupyter_skills.sandbox.inside import relay
 from jupyter_skills.sandbox.settings import DockerSandbox
 
-_RELAY = Path(relay.__file__).read_text(encoding="utf-8")
+KERNEL_NAME = "python3-isolated"
 _GONE_WITHIN = 10.0
 
 
@@ -127,36 +124,19 @@ class DockerProvisioner(KernelProvisionerBase):
     def _launch(self) -> None:
         settings = DockerSandbox(parent=self)
         self._engine = self._engine or Engine()
-        container = self._engine.create(
-            self.image or settings.image,
-            ["python3", "-I", "-u", "-c", _RELAY],
-            Limits(settings.memory, settings.cpus, settings.pids),
-            {"jupyter_skills.owner": str(os.getpid()), "jupyter_skills.kernel": str(self.kernel_id)},
-        )
-        try:
-            stream = self._engine.attach(container)
-            try:
-                bridge = _bridge(self.connection_info)
-                try:
-                    self._engine.start(container)
-                except BaseException:
-                    bridge.close()
-                    raise
-            except BaseException:
-                stream.close()
-                raise
-        except BaseException:
-            with contextlib.suppress(Exception):
-                self._engine.remove(container)
-            raise
-        self._container = container
         key = self.connection_info["key"]
-        self.link = Link(stream, bridge)
-        self.link.start(
+        self._container, self.link = launch(
+            self._engine,
+            self.image or settings.image,
+            limits_of(settings),
+            settings.waive,
+            {"jupyter_skills.kernel": str(self.kernel_id)},
+            lambda: _bridge(self.connection_info),
             {
                 "key": key.decode() if isinstance(key, bytes) else key,
                 "signature_scheme": self.connection_info["signature_scheme"],
-            }
+            },
+            gate_of(settings),
         )
 
 

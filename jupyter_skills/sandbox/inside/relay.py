@@ -1,13 +1,8 @@
 """Process 1 inside the container: the near end of the one stream that connects it with the world.
 
-The host passes this file's text as the container's command, so that both ends always speak the same
-version and any image with ipykernel will do. It therefore imports nothing but the standard library and
-pyzmq, which ipykernel brings along.
-
-Standard input and output carry frames: a length (4 bytes, big-endian), a channel (1 byte), a payload.
-Channels 1 to 5 carry the kernel's five ZeroMQ channels, part by part; ``CONTROL`` carries JSON; ``DATA``
-carries bytes that belong to the JSON request whose number stands in front of them. When standard input
-ends, its owner is gone, and so is this process, and with it the container.
+The host passes its text, and that of the files it imports, as the container's command, so that both ends always
+speak the same version and any image with ipykernel will do. When standard input ends, its owner is gone, and so is
+this process, and with it the container.
 """
 
 from __future__ import annotations
@@ -17,133 +12,31 @@ import ctypes
 import io
 import json
 import os
-import shutil
 import signal
-import stat
-import struct
 import subprocess
 import sys
-import tarfile
-from collections.abc import Iterator
 from typing import Any
 
 import zmq
 
-CONTROL, SHELL, CONTROL_CHANNEL, STDIN, IOPUB, HEARTBEAT, DATA = range(7)
-KERNEL_CHANNELS = {
-    "shell": SHELL,
-    "control": CONTROL_CHANNEL,
-    "stdin": STDIN,
-    "iopub": IOPUB,
-    "hb": HEARTBEAT,
-}
-WORK, SKILLS = "/work", "/skills"
-CHUNK = 256 * 1024
-_HEAD = struct.Struct(">IB")
-_NUMBER = struct.Struct(">I")
-
-
-def frame(channel: int, payload: bytes) -> bytes:
-    """One frame, ready to be written."""
-    return _HEAD.pack(len(payload), channel) + payload
-
-
-def control(**fields: Any) -> bytes:
-    """One frame of JSON."""
-    return frame(CONTROL, json.dumps(fields).encode())
-
-
-def data(number: int, content: bytes) -> bytes:
-    """One frame of bytes that belong to the request ``number``."""
-    return frame(DATA, _NUMBER.pack(number) + content)
-
-
-def split_data(payload: bytes) -> tuple[int, bytes]:
-    """The request's number and the bytes of a ``DATA`` frame."""
-    return _NUMBER.unpack_from(payload)[0], payload[_NUMBER.size :]
-
-
-def join_parts(parts: list[bytes]) -> bytes:
-    """A ZeroMQ message as one payload."""
-    return b"".join(_NUMBER.pack(len(part)) + part for part in parts)
-
-
-def split_parts(payload: bytes) -> list[bytes]:
-    """The ZeroMQ message in a payload."""
-    parts, at = [], 0
-    while at < len(payload):
-        size = _NUMBER.unpack_from(payload, at)[0]
-        at += _NUMBER.size
-        parts.append(payload[at : at + size])
-        at += size
-    return parts
-
-
-class Frames:
-    """Cuts a stream of bytes into frames.
-
-    Args:
-        limit: The largest payload to accept, in bytes.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._buffer = bytearray()
-        self._limit = limit
-
-    def feed(self, piece: bytes) -> Iterator[tuple[int, bytes]]:
-        """The frames that this piece completes, each as channel and payload.
-
-        Raises:
-            ValueError: A payload is larger than the limit.
-        """
-        self._buffer += piece
-        at = 0
-        while len(self._buffer) - at >= _HEAD.size:
-            size, channel = _HEAD.unpack_from(self._buffer, at)
-            if size > self._limit:
-                raise ValueError(f"a frame of {size} bytes is over the limit of {self._limit}")
-            if len(self._buffer) - at < _HEAD.size + size:
-                break
-            start = at + _HEAD.size
-            yield channel, bytes(self._buffer[start : start + size])
-            at = start + size
-        del self._buffer[:at]
-
-
-class _Shell:
-    """A program started for ``exec``; its output is read in the relay's loop."""
-
-    def __init__(self, number: int, request: dict[str, Any]) -> None:
-        self.number = number
-        self.left = request["limit"]
-        self.dropped = 0
-        self.process = subprocess.Popen(
-            request["argv"],
-            cwd=WORK,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        assert self.process.stdout is not None
-        self.fd = self.process.stdout.fileno()
-        self.watched = True
-        os.set_blocking(self.fd, False)
-
-    def read(self) -> bytes | None:
-        """What it printed since, within the limit; None once there is no more to come."""
-        try:
-            piece = os.read(self.fd, CHUNK)
-        except BlockingIOError:
-            return b""
-        kept = piece[: self.left]
-        self.left -= len(kept)
-        self.dropped += len(piece) - len(kept)
-        return kept if piece else None
-
-    def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+from jupyter_skills.sandbox.inside import folders, probe, proxy
+from jupyter_skills.sandbox.inside.frames import (
+    CHUNK,
+    CONTROL,
+    DATA,
+    IOPUB,
+    KERNEL_CHANNELS,
+    NET,
+    Frames,
+    control,
+    frame,
+    join_parts,
+    numbered,
+    split_number,
+    split_parts,
+)
+from jupyter_skills.sandbox.inside.programs import Program
+from jupyter_skills.sandbox.inside.tallies import tallies
 
 
 class Relay:
@@ -153,8 +46,9 @@ class Relay:
         self._frames = Frames(limit=1 << 30)
         self._sockets: dict[int, zmq.Socket[bytes]] = {}
         self._kernel: subprocess.Popen[bytes] | None = None
-        self._shells: dict[int, _Shell] = {}
+        self._programs: dict[int, Program] = {}
         self._puts: dict[int, tuple[dict[str, Any], io.BytesIO]] = {}
+        self._proxy: proxy.Proxy | None = None
         self._poller = zmq.Poller()
         self._poller.register(0, zmq.POLLIN)
         # A child's death must wake the loop: the signal's number is written into this pipe.
@@ -178,14 +72,16 @@ class Relay:
             for channel, socket in self._sockets.items():
                 if socket in ready:
                     self._forward(channel, socket)
-            for shell in [shell for shell in self._shells.values() if shell.fd in ready]:
-                self._drain(shell)
+            for program in [program for program in self._programs.values() if program.fd in ready]:
+                self._drain(program)
+            if self._proxy is not None:
+                self._proxy.turn(ready)
             if self._wakeup in ready:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._wakeup, 4096)
                 status = self._reap()
                 if status is not None:
-                    _write(control(op="exited", status=status))
+                    _write(control(op="exited", status=status, **tallies()))
                     return 0
 
     def _forward(self, channel: int, socket: zmq.Socket[bytes]) -> None:
@@ -201,9 +97,12 @@ class Relay:
             with contextlib.suppress(zmq.Again):
                 self._sockets[channel].send_multipart(split_parts(payload), zmq.NOBLOCK)
         elif channel == DATA:
-            number, content = split_data(payload)
+            number, content = split_number(payload)
             if number in self._puts:
                 self._puts[number][1].write(content)
+        elif channel == NET:
+            if self._proxy is not None:
+                self._proxy.receive(payload)
         elif channel == CONTROL:
             request = json.loads(payload)
             try:
@@ -213,6 +112,8 @@ class Relay:
 
     def _do_start(self, request: dict[str, Any]) -> None:
         """Starts the kernel; its ports are numbers in the names of sockets under /tmp."""
+        if request.get("proxy"):
+            self._proxy = proxy.start(self._poller, _write, request["direct"])
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
         names = {f"{name}_port": number for name, number in KERNEL_CHANNELS.items()}
         connection = {**request["connection"], "transport": "ipc", "ip": "/tmp/kernel", **names}  # noqa: S108
@@ -228,15 +129,18 @@ class Relay:
             self._poller.register(socket, zmq.POLLIN)
         self._kernel = subprocess.Popen(
             [sys.executable, "-m", "ipykernel_launcher", "-f", "/tmp/kernel.json"],  # noqa: S108
-            cwd=WORK,
+            cwd=folders.WORK,
             stdin=subprocess.DEVNULL,
             stdout=2,
             stderr=2,
+            start_new_session=True,
         )
 
     def _do_signal(self, request: dict[str, Any]) -> None:
+        """Signals the kernel and what it started: an interrupt in a terminal reaches both, too."""
         if self._kernel is not None:
-            os.kill(self._kernel.pid, request["number"])  # Popen's own way might reap the kernel unseen
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._kernel.pid, request["number"])  # Popen's own way might reap the kernel unseen
 
     def _do_put(self, request: dict[str, Any]) -> None:
         """Begins to take a tar; the bytes follow as data, and ``unpack`` ends it."""
@@ -245,72 +149,40 @@ class Relay:
     def _do_unpack(self, request: dict[str, Any]) -> None:
         opened, archive = self._puts.pop(request["id"])
         archive.seek(0)
-        target = os.path.join(SKILLS, os.path.basename(opened["name"]))
-        shutil.rmtree(target, ignore_errors=True)
-        with tarfile.open(fileobj=archive) as members:
-            for member in members:
-                path = os.path.join(target, member.name)
-                os.makedirs(os.path.dirname(path), exist_ok=True)
-                content = members.extractfile(member)
-                assert content is not None
-                with open(path, "wb") as file:
-                    file.write(content.read())
-                os.chmod(path, member.mode)
+        folders.unpack(archive, opened["target"], opened["replace"])
         _write(control(op="done", id=request["id"]))
 
-    def _do_list(self, request: dict[str, Any]) -> None:
-        """Lists the regular files below the working folder: path, size and time of change."""
-        found: list[tuple[str, int, int]] = []
-        for folder, folders, names in os.walk(WORK):
-            folders[:] = sorted(name for name in folders if name != "__pycache__")
-            for name in sorted(names):
-                path = os.path.join(folder, name)
-                with contextlib.suppress(OSError, UnicodeError):
-                    facts = os.lstat(path)
-                    if stat.S_ISREG(facts.st_mode):
-                        path.encode()
-                        found.append((os.path.relpath(path, WORK), facts.st_size, facts.st_mtime_ns))
-                if len(found) >= request["limit"]:
-                    _write(control(op="done", id=request["id"], files=found, complete=False))
-                    return
-        _write(control(op="done", id=request["id"], files=found, complete=True))
+    def _do_look(self, request: dict[str, Any]) -> None:
+        """Says what lies in the working folder, and what the limits have met with."""
+        files, complete = folders.listing(request["limit"])
+        _write(control(op="done", id=request["id"], files=files, complete=complete, full=folders.full(), **tallies()))
 
     def _do_get(self, request: dict[str, Any]) -> None:
-        """Sends one regular file, if it is within the limit."""
-        path = os.path.join(WORK, request["path"])
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            facts = os.fstat(file.fileno())
-            if not stat.S_ISREG(facts.st_mode) or facts.st_size > request["limit"]:
-                raise ValueError("not a regular file within the limit")
-            left = request["limit"]
-            while left > 0 and (piece := file.read(min(CHUNK, left))):
-                left -= len(piece)
-                _write(data(request["id"], piece))
+        for piece in folders.content(request["path"], request["limit"], CHUNK):
+            _write(numbered(DATA, request["id"], piece))
         _write(control(op="done", id=request["id"]))
 
     def _do_exec(self, request: dict[str, Any]) -> None:
-        shell = _Shell(request["id"], request)
-        self._shells[shell.number] = shell
-        self._poller.register(shell.fd, zmq.POLLIN)
+        program = Program(request["id"], request, folders.WORK, CHUNK)
+        self._programs[program.number] = program
+        self._poller.register(program.fd, zmq.POLLIN)
 
     def _do_kill(self, request: dict[str, Any]) -> None:
-        if request["id"] in self._shells:
-            self._shells[request["id"]].kill()
+        if request["id"] in self._programs:
+            self._programs[request["id"]].kill()
 
-    def _drain(self, shell: _Shell) -> bool:
-        """Passes on what a program printed; false once there is no more to read now."""
-        piece = shell.read()
+    def _drain(self, program: Program) -> None:
+        """Passes on what a program has printed; a pipe holds less than one read takes."""
+        piece = program.read()
         if piece is None:
-            self._unwatch(shell)
-            return False
-        if piece:
-            _write(data(shell.number, piece))
-        return bool(piece)
+            self._unwatch(program)
+        elif piece:
+            _write(numbered(DATA, program.number, piece))
 
-    def _unwatch(self, shell: _Shell) -> None:
-        if shell.watched:
-            shell.watched = False
-            self._poller.unregister(shell.fd)
+    def _unwatch(self, program: Program) -> None:
+        if program.watched:
+            program.watched = False
+            self._poller.unregister(program.fd)
 
     def _reap(self) -> int | None:
         """Collects the dead; returns the kernel's status if it is among them."""
@@ -324,19 +196,16 @@ class Relay:
             code = os.waitstatus_to_exitcode(status)
             if self._kernel is not None and pid == self._kernel.pid:
                 return code
-            for shell in [shell for shell in self._shells.values() if shell.process.pid == pid]:
-                self._finish(shell, code)
+            for program in [program for program in self._programs.values() if program.process.pid == pid]:
+                self._finish(program, code)
 
-    def _finish(self, shell: _Shell, code: int) -> None:
-        # What it started in the background may hold the pipe open: only what is there already is its output.
-        while self._drain(shell):
-            pass
-        self._unwatch(shell)
-        del self._shells[shell.number]
-        shell.process.returncode = code
-        assert shell.process.stdout is not None
-        shell.process.stdout.close()
-        _write(control(op="done", id=shell.number, status=code, dropped=shell.dropped))
+    def _finish(self, program: Program, code: int) -> None:
+        # What it started in the background may hold the pipe open, and write on: what is there already is its output.
+        self._drain(program)
+        self._unwatch(program)
+        del self._programs[program.number]
+        program.close(code)
+        _write(control(op="done", id=program.number, status=code, dropped=program.dropped))
 
 
 def _write(content: bytes) -> None:
@@ -345,7 +214,9 @@ def _write(content: bytes) -> None:
         view = view[os.write(1, view) :]
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """What the container runs."""
     # Code in the kernel has the same user: without this it could open this process's streams and write to them.
     ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE
+    _write(control(op="hello", facts=probe.facts()))
     sys.exit(Relay().run())

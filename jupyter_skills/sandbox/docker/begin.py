@@ -1,0 +1,96 @@
+"""Starting kernels in Docker for a session: image, packages, controls, limits. Implements ``Begin``."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+
+from jupyter_skills.sandbox.docker.engine import Engine
+from jupyter_skills.sandbox.docker.host import DockerHost
+from jupyter_skills.sandbox.docker.image.derived import ensure
+from jupyter_skills.sandbox.docker.owner import sweep
+from jupyter_skills.sandbox.pool import Pool
+from jupyter_skills.sandbox.settings import DockerSandbox
+from jupyter_skills.sandbox.setup import get_ready, warm_up
+
+_swept = threading.Event()
+
+
+class InDocker:
+    """Starts kernels in containers, and keeps some ready if the settings say so.
+
+    Args:
+        settings: Their limits; read at each start.
+        on_status: Called with a word on what is being waited for, and with nothing when the wait is over.
+    """
+
+    def __init__(self, settings: DockerSandbox, on_status: Callable[[str], None]) -> None:
+        self._settings = settings
+        self._on_status = on_status
+        self._pool = Pool(self._ready_ahead)
+
+    async def __call__(self, requirements: Sequence[str]) -> DockerHost:
+        """See ``Begin``."""
+        recipe = self._recipe(requirements)
+        host = await self._pool.take(recipe)
+        if host is not None:
+            await host.resume()
+        else:
+            host = await self._made(requirements)
+        self._pool.fill(recipe, self._settings.pool_size)
+        return host
+
+    def prepare(self, requirements: Sequence[str]) -> None:
+        """See ``Begin``."""
+        self._pool.fill(self._recipe(requirements), self._settings.pool_size)
+
+    async def close(self) -> None:
+        """See ``Begin``."""
+        await self._pool.close()
+
+    def _recipe(self, requirements: Sequence[str]) -> tuple[object, ...]:
+        """All that a kernel's making depends on: one made ahead by another recipe is of no use."""
+        values = self._settings.trait_values(config=True)
+        return (tuple(requirements), *((name, _frozen(value)) for name, value in sorted(values.items())))
+
+    async def _ready_ahead(self, recipe: tuple[object, ...]) -> DockerHost:
+        requirements = recipe[0]
+        assert isinstance(requirements, tuple)
+        host = await self._made(requirements)
+        await warm_up(host)
+        await host.pause()
+        return host
+
+    async def _made(self, requirements: Sequence[str]) -> DockerHost:
+        loop = asyncio.get_running_loop()
+
+        def progress(line: str) -> None:
+            loop.call_soon_threadsafe(self._on_status, f"Installing {', '.join(requirements)}: {line}")
+
+        try:
+            self._on_status("Starting the isolated kernel")
+            engine, image = await asyncio.to_thread(self._image, requirements, progress)
+            host = DockerHost(engine, image, self._settings)
+            await host.start()
+            await get_ready(host, self._settings)
+        finally:
+            self._on_status("")
+        return host
+
+    def _image(self, requirements: Sequence[str], on_line: Callable[[str], None]) -> tuple[Engine, str]:
+        """The engine, and the name of the image to start from."""
+        engine = Engine()
+        try:
+            if not _swept.is_set():
+                _swept.set()
+                sweep(engine)
+            return engine, ensure(engine, self._settings.image, requirements, on_line)
+        except BaseException:
+            engine.close()
+            raise
+
+
+def _frozen(value: object) -> object:
+    """A value that stays as it is when a list or set in the settings is added to."""
+    return tuple(sorted(value)) if isinstance(value, list | set) else value
