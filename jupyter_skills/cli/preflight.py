@@ -114,7 +114,7 @@ def _verdict(result: Preflight) -> str:
         subject = "1 control is" if number == 1 else f"{number} controls are"
         return (
             f"{subject} missing: no sandbox starts here. Mend the engine, or do without by name: "
-            f"DockerSandbox.waive = {{{names}}}"
+            f"DockerSandbox.waive = [{names}]"
         )
     if waived:
         return f"All controls hold but those waived: {', '.join(waived)}."

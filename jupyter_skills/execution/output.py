@@ -21,6 +21,8 @@ IMAGE_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WE
 _LARGEST_SIDE = 8192
 _MOST_PIXELS = 40_000_000
 _MOST_FRAMES = 500
+_MOST_SCANS = 100
+_SCAN = b"\xff\xda"
 
 # Escape sequences (ECMA-48), then every control character but tab and newline.
 _ESCAPES = re.compile(r"\x1b(?:\][^\x07\x1b]*(?:\x07|\x1b\\)?|\[[0-?]*[ -/]*[@-~]?|[@-_]?)")
@@ -63,6 +65,8 @@ def checked_image(data: bytes) -> Image | None:
                 frames = getattr(image, "n_frames", 1)
                 if frames > _MOST_FRAMES or frames * width * height > 10 * _MOST_PIXELS:
                     return None  # a page would decode them all
+                if kind == "image/jpeg" and data.count(_SCAN) > _MOST_SCANS:
+                    return None  # each takes a few bytes, and goes over all pixels once more
                 image.load()
     except Exception:  # noqa: BLE001 -- decoders raise all sorts for bytes that were made to hurt them
         return None

@@ -51,10 +51,8 @@ class Call:
         except SandboxDied as error:
             self.outcome = "died"
             self.cause = error.cause
-            reason = (
-                f"{error.message} (limit {self.settings.memory})" if error.cause == "out_of_memory" else error.message
-            )
-            self.heard.error = f"{reason}. {_LOST}"
+            limit = f" (the limit is {self.settings.memory})" if error.cause == "out_of_memory" else ""
+            self.heard.error = f"{error.message}{limit}. {_LOST}"
 
     async def calm(self, language: Language) -> None:
         """Makes sure that nothing of a call that was given up goes on: interrupts, else ends the kernel."""

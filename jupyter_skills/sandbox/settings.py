@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traitlets import CFloat, CInt, List, Set, Unicode
+from traitlets import CFloat, CInt, List, Unicode
 from traitlets.config import Configurable
 
 DEFAULT_IMAGE = "jupyter-skills-sandbox:latest"
@@ -22,7 +22,7 @@ class DockerSandbox(Configurable):
     runtime = Unicode("", help="What runs the container, such as 'runsc' (gVisor); empty: the engine's choice.").tag(
         config=True
     )
-    waive = Set(
+    waive = List(
         Unicode(),
         help="Controls to do without, by the names that 'jupyter skills preflight' shows. If the engine lacks "
         "one that is not named here, no sandbox starts.",

@@ -136,7 +136,7 @@ def test_each_control_that_fails_alone_is_named_alone(name: str, changes: dict[s
         check(facts, LIMITS, ())
     line = str(raised.value)
     assert found in line
-    assert f"DockerSandbox.waive = {{'{name}'}}." in line
+    assert f"DockerSandbox.waive = ['{name}']." in line
     assert "\n" not in line
     assert check(facts, LIMITS, {name}) == []
 

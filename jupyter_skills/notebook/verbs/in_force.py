@@ -15,6 +15,7 @@ from jupyter_skills.notebook.verbs.verb import Verb, argument, say
 from jupyter_skills.settings import RunPlace
 from jupyter_skills.skills.discovery import discover, resolve
 from jupyter_skills.skills.facts import facts_of, table
+from jupyter_skills.skills.requirements import requirements_of
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.verbs import find
 from jupyter_skills.skills.words import count
@@ -36,6 +37,8 @@ def load(session: Session, options: argparse.Namespace) -> None:
             say(f"  {problem}")
         if len(errors) > _MOST_PROBLEMS:
             say(f"  … and {len(errors) - _MOST_PROBLEMS} more: see '%skill validate {skill.folder or reference}'")
+        for refused in requirements_of(skill).refused[:_MOST_PROBLEMS]:
+            say(f"  {refused}.")
         if skill.tools and options.run == "live" and not session.trust.trusts(skill):
             say(f"  Its code runs in the sandbox until you trust it: '%skill trust {skill.name}'.")
 

@@ -92,5 +92,5 @@ class InDocker:
 
 
 def _frozen(value: object) -> object:
-    """A value that stays as it is when a list or set in the settings is added to."""
-    return tuple(sorted(value)) if isinstance(value, list | set) else value
+    """A value that stays as it is when a list in the settings is added to."""
+    return tuple(value) if isinstance(value, list) else value

@@ -86,7 +86,7 @@ def check(facts: Facts, limits: Limits, waived: Collection[str]) -> list[str]:
         names = ", ".join(repr(name) for name in [*sorted(waived), *(control.name for control in missing)])
         raise ControlMissing(
             f"The sandbox lacks what isolation needs: {found}",
-            f"See 'jupyter skills preflight', or do without by name: DockerSandbox.waive = {{{names}}}",
+            f"See 'jupyter skills preflight', or do without by name: DockerSandbox.waive = [{names}]",
         )
     return [control.name for control in judged if control.holds and control.name in waived]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import codecs
+import contextlib
 import io
 import json
 import os
@@ -178,5 +179,10 @@ def tell(mark: str, answer: Answer) -> None:
 
 def write(text: str) -> None:
     """Prints text at once: past what bounds the output of cells, and past what they made of ``sys.stdout``."""
+    with contextlib.suppress(ImportError, AttributeError):  # a Python without IPython prints in its own way
+        from IPython.core.getipython import get_ipython
+
+        shell: Any = get_ipython()
+        _OUT.set_parent(shell.get_parent())  # ipykernel tells only what it finds as sys.stdout which request it is
     type(_OUT).write(_OUT, text)
     _OUT.flush()
