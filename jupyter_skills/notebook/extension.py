@@ -50,7 +50,7 @@ def load(shell: InteractiveShell) -> None:
         )
     shell.register_magics(ours.magics)
     configurables: list[Any] = shell.configurables
-    configurables += [session.settings, session.limits]
+    configurables += [session.settings, session.limits, session.remote]
     shell.jupyter_skills = session  # type: ignore[attr-defined]  # where the rewritten %%ask cells look for it
     shell.input_transformers_cleanup.append(await_ask)
     if shell.Completer is not None:
@@ -70,7 +70,7 @@ def unload(shell: InteractiveShell) -> None:
             registered[kind][name] = ours.before[kind, name]
     shell.magics_manager.registry.pop(type(ours.magics).__name__, None)
     configurables: list[Any] = shell.configurables
-    for part in (ours.session.settings, ours.session.limits, ours.magics):
+    for part in (ours.session.settings, ours.session.limits, ours.session.remote, ours.magics):
         if part in configurables:  # IPython itself adds the magics
             configurables.remove(part)
     shell.input_transformers_cleanup.remove(await_ask)

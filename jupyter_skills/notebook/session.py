@@ -16,7 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from jupyter_skills.errors import AskInterrupted, SkillProblem, SkillsError, UsageProblem
 from jupyter_skills.notebook.arguments import ask_parser, parse_ask
 from jupyter_skills.notebook.copies import SkillCopies
-from jupyter_skills.sandbox.settings import DockerSandbox
+from jupyter_skills.sandbox.settings import DockerSandbox, RemoteSandbox
 from jupyter_skills.settings import JupyterSkills
 from jupyter_skills.skills.trust import TrustLedger
 from jupyter_skills.store.registry import LoadedSkill, Registry
@@ -41,6 +41,7 @@ class Session:
         self.shell = shell
         self.settings = JupyterSkills(parent=shell)
         self.limits = DockerSandbox(parent=shell)
+        self.remote = RemoteSandbox(parent=shell)
         self.registry = Registry()
         self.trust = TrustLedger()
         self.copies = SkillCopies()
@@ -74,9 +75,10 @@ class Session:
     def sandbox(self) -> IsolatedKernel:
         """The notebook's isolated kernel; made, but not started, at the first use."""
         if self._sandbox is None:
+            from jupyter_skills.sandbox.begin import begin_with
             from jupyter_skills.sandbox.kernel import IsolatedKernel
 
-            self._sandbox = IsolatedKernel(self.limits, on_status=self._sandbox_status)
+            self._sandbox = IsolatedKernel(self.limits, begin_with(self.limits, self.remote, self._sandbox_status))
         return self._sandbox
 
     async def stop_sandbox(self) -> None:

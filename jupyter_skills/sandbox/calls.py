@@ -94,6 +94,8 @@ class Call:
         await asyncio.wait({reply}, timeout=timeout)
         if reply.done():
             self.outcome = "ok" if reply.result().get("status") == "ok" else "error"
+            if self.outcome == "ok":
+                self.heard.error = ""  # code can publish an error that there was not
             return
         await self.host.interrupt()
         if interrupted := self.host.alive:

@@ -12,6 +12,7 @@ from jupyter_skills.execution.heard import Heard
 from jupyter_skills.execution.result import Execution, GeneratedFile, Language, OnOutput
 from jupyter_skills.sandbox import setup
 from jupyter_skills.sandbox.audit import AuditLog
+from jupyter_skills.sandbox.begin import begin_with
 from jupyter_skills.sandbox.calls import Call
 from jupyter_skills.sandbox.contract import StagedSkill
 from jupyter_skills.sandbox.files import WorkFolder, tar_of
@@ -29,14 +30,14 @@ class IsolatedKernel:
     Args:
         settings: Its limits; read at each start.
         begin: Starts kernels; in Docker if not given.
-        on_status: Called with a word on what is being waited for, and with nothing when the wait is over.
+        on_status: For Docker: called with a word on what is being waited for, and with nothing when the wait is over.
     """
 
     def __init__(
         self, settings: DockerSandbox, begin: Begin | None = None, on_status: Callable[[str], None] = lambda _: None
     ) -> None:
         self._settings = settings
-        self._begin = begin or _in_docker(settings, on_status)
+        self._begin = begin or begin_with(settings, None, on_status)
         self._audit = AuditLog(settings)
         self._host: KernelHost | None = None
         self._turnstile = Turnstile()
@@ -234,12 +235,6 @@ def _archive_of(skill: StagedSkill) -> bytes:
             "Take large data out of it, and hand it over with '%skill sandbox put'",
         )
     return archive
-
-
-def _in_docker(settings: DockerSandbox, on_status: Callable[[str], None]) -> Begin:
-    from jupyter_skills.sandbox.docker.begin import InDocker
-
-    return InDocker(settings, on_status)
 
 
 def _in_this_loop(on_output: OnOutput) -> OnOutput:

@@ -44,3 +44,17 @@ class DockerSandbox(Configurable):
         help="The file that gets a line of JSON for each execution and each connection; 'off' for none, empty for "
         "executions.jsonl in the folder jupyter_skills of Jupyter's data.",
     ).tag(config=True)
+
+
+class RemoteSandbox(Configurable):
+    """Settings of an isolated kernel that runs elsewhere than in Docker. They take effect in a fresh notebook."""
+
+    server = Unicode(
+        "",
+        help="The address of a Jupyter server, Kernel Gateway or Enterprise Gateway whose kernels run isolated code. "
+        "How it is reached besides is said by GatewayClient and the JUPYTER_GATEWAY_ variables, the token among them.",
+    ).tag(config=True)
+    kernel_name = Unicode("python3-isolated", help="The kernelspec to start there.").tag(config=True)
+    provider = Unicode(
+        "", help="A sandbox provider that litellm knows, such as 'e2b' or 'opensandbox', to run isolated code at."
+    ).tag(config=True)

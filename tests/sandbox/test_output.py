@@ -60,6 +60,15 @@ def test_a_picture_that_would_fill_the_memory_is_none() -> None:
     assert checked_image(bytes(bomb)) is None
 
 
+def test_a_picture_that_would_keep_a_decoder_busy_is_none() -> None:
+    buffer = io.BytesIO()
+    PIL.Image.new("L", (8192, 4800)).save(buffer, "JPEG", progressive=True)
+    whole = buffer.getvalue()
+    assert checked_image(whole) is not None
+    last_scan = whole[whole.rindex(b"\xff\xc4", 0, whole.rindex(b"\xff\xda")) : -2]
+    assert checked_image(whole[:-2] + last_scan * 10_000 + whole[-2:]) is None
+
+
 @pytest.mark.parametrize(
     "bundle",
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import re
 import tarfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import Any
 
 import docker
 import requests
+from docker.context import ContextAPI
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import LogConfig, Ulimit
 
@@ -22,6 +24,7 @@ from jupyter_skills.sandbox.docker.mounts import PODMAN_SIZE, PODMAN_TMPFS
 from jupyter_skills.sandbox.docker.stream import AttachedStream
 
 LABEL = "jupyter_skills.sandbox"
+_PATIENCE = 60
 USER = "10001:10001"
 
 # Nothing of the host's environment gets in; these make Python and matplotlib at home on a read-only root.
@@ -92,11 +95,11 @@ class ImageFacts:
 
 
 class Engine:
-    """The Docker engine that the environment names, or the local one."""
+    """The Docker engine that the environment names, or the current context of its command line, or the local one."""
 
     def __init__(self) -> None:
         with _translated():
-            self._client = docker.from_env(timeout=60)
+            self._client = _client()
             version = self._client.version()
         self._version = str(version["Version"])
         self._is_podman = any(part.get("Name") == "Podman Engine" for part in version.get("Components") or ())
@@ -308,6 +311,25 @@ class Engine:
                     said.append(line)
                     del said[:-30]
                     yield line
+
+
+def _client() -> docker.DockerClient:
+    """Connects to an engine. Source: Docker's command line, "Docker contexts": DOCKER_HOST goes before a context.
+
+    Raises:
+        EngineMissing: The engine is named in a way that can't be used here.
+    """
+    context = None if os.environ.get("DOCKER_HOST") else ContextAPI.get_current_context()
+    host = str(context.Host if context is not None else os.environ["DOCKER_HOST"])
+    if host.startswith("ssh:"):
+        raise EngineMissing(
+            f"The engine at {host} can't be reached over SSH from here",
+            f"Forward its socket with 'ssh -nNT -L /tmp/engine.sock:/var/run/docker.sock {host.partition('//')[2]}', "
+            "and set DOCKER_HOST to unix:///tmp/engine.sock",
+        )
+    if context is None or context.name == "default":
+        return docker.from_env(timeout=_PATIENCE)
+    return docker.DockerClient(base_url=host, tls=context.TLSConfig, timeout=_PATIENCE)
 
 
 def _tar(files: Mapping[str, bytes]) -> io.BytesIO:

@@ -1,0 +1,39 @@
+"""Where isolated kernels come from: Docker, or elsewhere if the settings say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jupyter_skills.errors import UsageProblem
+from jupyter_skills.sandbox.host import Begin
+from jupyter_skills.sandbox.settings import DockerSandbox, RemoteSandbox
+
+
+def begin_with(settings: DockerSandbox, remote: RemoteSandbox | None, on_status: Callable[[str], None]) -> Begin:
+    """What starts the kernels of a session.
+
+    Args:
+        settings: Their limits.
+        remote: Where they run, if not in Docker.
+        on_status: Called with a word on what is being waited for, and with nothing when the wait is over.
+
+    Raises:
+        UsageProblem: There is more than one place to choose from.
+    """
+    if remote is not None and remote.server and remote.provider:
+        raise UsageProblem(
+            "RemoteSandbox has both a server and a provider", "Leave one empty: code can run in one place only"
+        )
+    if remote is not None and remote.server:
+        from jupyter_server.gateway.gateway_client import GatewayClient
+
+        from jupyter_skills.sandbox.remote.gateway import InGateway
+
+        return InGateway(settings, remote.kernel_name, GatewayClient(parent=remote, url=remote.server))
+    if remote is not None and remote.provider:
+        from jupyter_skills.sandbox.remote.provider import InProvider
+
+        return InProvider(settings, remote.provider)
+    from jupyter_skills.sandbox.docker.begin import InDocker
+
+    return InDocker(settings, on_status)

@@ -1,0 +1,291 @@
+"""The isolated kernel at a sandbox provider: anything that can create a sandbox, run code in it, and delete it.
+
+litellm knows such providers, and is imported here when one of them is named. They give back what came of a piece of
+code only once it has ended, and can't interrupt it: what has to be stopped ends the sandbox. In it code must run in
+IPython, with state kept, as E2B's and OpenSandbox's code interpreters do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import secrets
+import threading
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from importlib import import_module
+from typing import Any, Protocol, TypeVar
+
+from jupyter_skills.errors import SandboxDied, SandboxFailed
+from jupyter_skills.execution.output import clean_text
+from jupyter_skills.sandbox.host import Content, OnMessage
+from jupyter_skills.sandbox.remote.by_code import ByCode, expressed, printed, refuse
+from jupyter_skills.sandbox.remote.thread import LoopThread, outlasting
+from jupyter_skills.sandbox.settings import DockerSandbox
+from jupyter_skills.sandbox.setup import get_ready
+
+_T = TypeVar("_T")
+_log = logging.getLogger(__name__)
+_LIFETIME = 3600
+# E2B has names of its own for some of these.
+_KINDS = {
+    "text": "text/plain",
+    "png": "image/png",
+    "jpeg": "image/jpeg",
+    "gif": "image/gif",
+    "webp": "image/webp",
+}
+
+
+class Provider(Protocol):
+    """What runs code elsewhere, in the form that litellm gives it."""
+
+    async def acreate_sandbox(self) -> Any:
+        """Creates a sandbox, and returns a handle to it."""
+        ...
+
+    async def arun_code(self, *, container: Any, code: str) -> Any:
+        """Runs Python in a sandbox.
+
+        Args:
+            container: Its handle.
+            code: What to run; variables are kept from one call to the next.
+
+        Returns:
+            An object with ``stdout`` and ``stderr``, ``results`` (MIME bundles), and ``error`` (None, or ``name``,
+            ``value`` and ``traceback``).
+        """
+        ...
+
+    async def adelete_sandbox(self, *, container: Any) -> Any:
+        """Deletes a sandbox."""
+        ...
+
+
+class ProviderHost(ByCode):
+    """A sandbox of a provider. Implements ``KernelHost``.
+
+    Args:
+        provider: Whose.
+        name: What to call it in errors.
+    """
+
+    image = ""
+
+    def __init__(self, provider: Provider, name: str) -> None:
+        self._provider = provider
+        self._name = name
+        self._thread = LoopThread("isolated kernel at a provider")
+        self._creating = asyncio.Lock()
+        self._handle: Any = None
+        self._died: SandboxDied | None = None
+        self._ended: Future[None] | None = None
+        self._mutex = threading.Lock()
+
+    @property
+    def alive(self) -> bool:
+        """See ``KernelHost``."""
+        return self._handle is not None and self._died is None and self._ended is None
+
+    async def start(self) -> None:
+        """Creates the sandbox.
+
+        Raises:
+            SandboxProblem: It can't be had. Nothing of it stays.
+        """
+        try:
+            await outlasting(self._thread.submit(self._create()))
+            await self.bring_services()
+        except BaseException as error:
+            await self.end()
+            if isinstance(error, SandboxDied):
+                raise SandboxFailed(
+                    f"The sandbox of {self._name} can't be used: {error.message}",
+                    "Choose a template that runs code in IPython",
+                ) from None
+            raise
+
+    def request(self, kind: str, content: Content, on_message: OnMessage) -> asyncio.Future[Content]:
+        """See ``KernelHost``. There are code and its results; of all else it is said that it is done."""
+        return self._begun(self._requested(kind, content, on_message))
+
+    async def interrupt(self) -> None:
+        """Ends the sandbox: providers know no interrupt."""
+        await self.end()
+
+    async def calm(self) -> None:
+        """See ``ByCode``."""
+        await self.end()
+
+    async def ask(self, expression: str, *, within: float, on_text: Callable[[str], None]) -> str:
+        """See ``ByCode``."""
+        asking = self._begun(self._answer(expression, on_text))
+        await asyncio.wait({asking}, timeout=within)
+        if not asking.done():
+            await self.end()
+            raise SandboxDied("lost", f"The sandbox of {self._name} does not answer")
+        return asking.result()
+
+    async def end(self) -> None:
+        """See ``KernelHost``."""
+        await outlasting(self._begin_end())
+
+    def _begun(self, work: Coroutine[Any, Any, _T]) -> asyncio.Future[_T]:
+        future = asyncio.ensure_future(outlasting(self._thread.submit(work)))
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # who gave it up need not hear
+        return future
+
+    def _begin_end(self) -> Future[None]:
+        with self._mutex:
+            if self._ended is None:
+                self._ended = self._thread.submit(self._end())
+                self._ended.add_done_callback(lambda _: self._thread.stop())
+            return self._ended
+
+    async def _create(self) -> None:
+        async with self._creating:
+            try:
+                self._handle = await self._provider.acreate_sandbox()
+            except Exception as error:  # noqa: BLE001 -- each provider has errors of its own
+                raise SandboxFailed(
+                    f"There is no sandbox to be had from {self._name}: {_said(error)}",
+                    "Check its key and its address",
+                ) from None
+
+    async def _end(self) -> None:
+        async with self._creating:  # what is asked for can't be taken back before there is a handle
+            handle, self._handle = self._handle, None
+        if handle is not None:
+            try:
+                await self._provider.adelete_sandbox(container=handle)
+            except Exception as error:  # noqa: BLE001 -- as above
+                _log.warning("A sandbox of %s may still be there for a while: %s", self._name, _said(error))
+
+    async def _requested(self, kind: str, content: Content, on_message: OnMessage) -> Content:
+        if kind != "execute_request":
+            return {"status": "ok"}
+        result = await self._run(str(content.get("code", "")))
+        for name in ("stdout", "stderr"):
+            if text := getattr(result, name, ""):
+                on_message("stream", {"name": name, "text": text})
+        for bundle in getattr(result, "results", None) or ():
+            if isinstance(bundle, dict):
+                on_message("display_data", {"data": {_KINDS.get(key, key): value for key, value in bundle.items()}})
+        reply: dict[str, Any] = {"status": "ok"}
+        error = getattr(result, "error", None)
+        if isinstance(error, dict):
+            traceback = error.get("traceback")
+            raised = {
+                "ename": str(error.get("name")),
+                "evalue": str(error.get("value")),
+                "traceback": [traceback] if isinstance(traceback, str) else traceback,
+            }
+            on_message("error", raised)
+            reply = {"status": "error", **raised}
+        # Also a pulse: a kernel that ended is replaced without a word, by one that has none of the variables.
+        expressions = content.get("user_expressions") if reply["status"] == "ok" else None
+        try:
+            told = json.loads(await self._answer(expressed(dict(expressions or {})), _nothing))
+            return {**reply, "user_expressions": dict(told["done"])}
+        except (ValueError, KeyError, TypeError, RecursionError):  # code inside can say anything
+            return {**reply, "user_expressions": {}}
+
+    async def _answer(self, expression: str, on_text: Callable[[str], None]) -> str:
+        mark = f"\n{secrets.token_hex(16)}\n"
+        result = await self._run(printed(expression, mark))
+        before, _, after = str(getattr(result, "stdout", "")).partition(mark)
+        text, end, _ = after.partition(mark)
+        if not end:
+            raise self._lost(SandboxDied("exited", f"The kernel in the sandbox of {self._name} ended"))
+        if before:
+            on_text(before)
+        return text
+
+    async def _run(self, code: str) -> Any:
+        try:
+            return await self._provider.arun_code(container=self._handle, code=code)
+        except Exception as error:  # noqa: BLE001 -- each provider has errors of its own
+            raise self._lost(SandboxDied("lost", f"The sandbox of {self._name} is gone: {_said(error)}")) from None
+
+    def _lost(self, error: SandboxDied) -> SandboxDied:
+        self._died = self._died or error
+        self._begin_end()
+        return self._died
+
+
+class InProvider:
+    """Starts kernels at a sandbox provider. Implements ``Begin``.
+
+    Args:
+        settings: The limits on what comes back; read at each start. What code may use is the provider's to say.
+        provider: The name of one that litellm knows, such as ``e2b`` or ``opensandbox``; or what runs code elsewhere.
+        lifetime: Seconds after which the provider ends a sandbox by itself, also should this process be killed.
+        **options: What litellm passes on to a provider that is named, such as ``api_key``, ``api_base``, ``template``.
+    """
+
+    def __init__(
+        self, settings: DockerSandbox, provider: str | Provider, *, lifetime: int = _LIFETIME, **options: Any
+    ) -> None:
+        self._settings = settings
+        self._provider = _Litellm(provider, lifetime, options) if isinstance(provider, str) else provider
+        self._name = f"'{provider}'" if isinstance(provider, str) else type(provider).__name__
+
+    async def __call__(self, requirements: Sequence[str]) -> ProviderHost:
+        """See ``Begin``."""
+        refuse(requirements)
+        host = ProviderHost(self._provider, self._name)
+        await host.start()
+        try:
+            await get_ready(host, self._settings)
+        except BaseException:
+            await host.end()
+            raise
+        return host
+
+    def prepare(self, requirements: Sequence[str]) -> None:
+        """See ``Begin``."""
+
+    async def close(self) -> None:
+        """See ``Begin``."""
+
+
+class _Litellm:
+    """A provider by its name in litellm. Implements ``Provider``."""
+
+    def __init__(self, name: str, lifetime: int, options: Mapping[str, Any]) -> None:
+        self._lifetime = lifetime
+        self._options = {"provider": name, **options}
+        self._keys = {key: value for key, value in self._options.items() if key in ("provider", "api_key", "api_base")}
+
+    async def acreate_sandbox(self) -> Any:
+        litellm = await asyncio.to_thread(_import)  # which takes seconds
+        return await litellm.acreate_sandbox(timeout=self._lifetime, **self._options)
+
+    async def arun_code(self, *, container: Any, code: str) -> Any:
+        return await _import().arun_code(container=container, code=code, **self._keys)
+
+    async def adelete_sandbox(self, *, container: Any) -> Any:
+        return await _import().adelete_sandbox(container=container, **self._keys)
+
+
+def _import() -> Any:
+    switch = "LITELLM_LOCAL_MODEL_COST_MAP"
+    before = os.environ.get(switch)
+    os.environ[switch] = before or "True"  # else the import asks a web server for prices
+    try:
+        litellm: Any = import_module("litellm")
+    finally:
+        if before is None:
+            del os.environ[switch]
+    litellm.suppress_debug_info = True  # else it prints advertisements into the cell
+    return litellm
+
+
+def _said(error: Exception) -> str:
+    return clean_text(str(error).strip() or type(error).__name__)[:300]
+
+
+def _nothing(_: str) -> None:
+    """For code that prints nothing of interest."""
