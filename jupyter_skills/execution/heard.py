@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from jupyter_skills.execution.output import bounded, clean_text, compact_error, from_mime_bundle
+from jupyter_skills.execution.output import IMAGE_TYPES, bounded, clean_text, compact_error, from_mime_bundle
 from jupyter_skills.execution.result import Image, OnOutput
 
 _MOST_IMAGES = 50
@@ -26,6 +26,7 @@ class Heard:
         self._on_output = on_output
         self._lock = threading.Lock()
         self._shown = 0
+        self._pictures = 0
         self._image_bytes = 0
         self._displays_left_out = 0
         self._text = ""
@@ -76,10 +77,14 @@ class Heard:
             self.error = bounded(error, self._limit)
 
     def _display(self, bundle: object) -> None:
-        if len(self.images) >= _MOST_IMAGES or self._image_bytes >= _MOST_IMAGE_BYTES:
-            self._displays_left_out += 1
+        if not isinstance(bundle, dict):
             return
-        image, text = from_mime_bundle(bundle if isinstance(bundle, dict) else {})
+        if any(kind in bundle for kind in IMAGE_TYPES.values()):
+            if self._pictures >= _MOST_IMAGES or self._image_bytes >= _MOST_IMAGE_BYTES:
+                self._displays_left_out += 1
+                return
+            self._pictures += 1  # one that turns out to be none counts, too: finding that out takes time
+        image, text = from_mime_bundle(bundle)
         if image is not None:
             self.images.append(image)
             self._image_bytes += len(image.data)
