@@ -14,7 +14,7 @@ from jupyter_skills.agent.answer import Answer
 from jupyter_skills.cli import build_parser
 from jupyter_skills.notebook.arguments import ask_parser
 from jupyter_skills.notebook.verbs import VERBS
-from jupyter_skills.sandbox.settings import DockerSandbox
+from jupyter_skills.sandbox.settings import DockerSandbox, RemoteSandbox
 from jupyter_skills.server.routes import ROUTES
 from jupyter_skills.settings import JupyterSkills
 
@@ -41,7 +41,7 @@ def _lines() -> Iterator[str]:
     yield from _commands(build_parser())
     yield "## Settings\n"
     yield "By `%config` in a notebook, by `c.NAME = …` in a Jupyter or IPython config file, or in the environment.\n"
-    for section in (JupyterSkills, DockerSandbox):
+    for section in (JupyterSkills, DockerSandbox, RemoteSandbox):
         yield "| setting | default | |\n| --- | --- | --- |"
         fresh = section()
         for name, trait in sorted(section.class_own_traits(config=True).items()):

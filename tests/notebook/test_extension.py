@@ -49,8 +49,8 @@ before = state()
     bare.run(state)
     for _ in range(2):
         bare.run("%load_ext jupyter_skills\nfirst = state()\n%reload_ext jupyter_skills\nassert state() == first")
-        assert bare.value("'ask' in first[1], 'skill' in first[0], first[2][-3:]") == (
-            "(True, True, ['SkillMagics', 'JupyterSkills', 'DockerSandbox'])"
+        assert bare.value("'ask' in first[1], 'skill' in first[0], first[2][-4:]") == (
+            "(True, True, ['SkillMagics', 'JupyterSkills', 'DockerSandbox', 'RemoteSandbox'])"
         )
         assert bare.run("%unload_ext jupyter_skills").error is None
         assert bare.value("state() == before") == "True"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,7 @@ from jupyter_skills.sandbox.docker.image.derived import derived_images
 from jupyter_skills.testing import Call, ScriptedModel, Turn
 from tests.conftest import write_skill
 from tests.frontend import Notebook
+from tests.server.jupyter import TOKEN, fetch, jupyter
 
 pytestmark = pytest.mark.docker
 
@@ -185,3 +187,33 @@ def test_a_setting_that_makes_no_sense_is_one_line_at_the_start(notebook: Notebo
     failed = notebook.run("%skill sandbox start")
     assert failed.error is not None
     assert "\n" not in failed.error[1]
+
+
+def test_isolated_code_may_run_on_another_jupyter_server(notebook: Notebook, model: ScriptedModel) -> None:
+    with jupyter("server", notebook.folder, os.environ) as url:
+        notebook.run(f"%config RemoteSandbox.server = '{url}'\n%env JUPYTER_GATEWAY_AUTH_TOKEN={TOKEN}")
+        code = "import os; print(os.environ['HOSTNAME'], os.getuid()); open('made.txt', 'w').write('there')"
+        model.add(
+            Turn("", [Call("run_python", {"code": code}), Call("run_shell", {"command": "cat made.txt"})]),
+            Turn("Done."),
+        )
+        notebook.use(model)
+        asked = notebook.run("%%ask -o answer\nGo")
+        assert asked.error is None, asked.error
+        assert notebook.value("[file.data for file in answer.files]") == "[b'there']"
+        assert "sandbox 10001" in asked.plain
+        assert len(json.loads(fetch(f"{url}/api/kernels", TOKEN)[1])) == 1
+        notebook.run("%skill sandbox stop")
+        assert json.loads(fetch(f"{url}/api/kernels", TOKEN)[1]) == []
+
+
+def test_a_server_that_is_not_there_is_one_line(notebook: Notebook) -> None:
+    notebook.run("%config RemoteSandbox.server = 'http://127.0.0.1:9'")
+    failed = notebook.run("%skill sandbox start")
+    assert failed.error is not None
+    assert "127.0.0.1:9" in failed.error[1]
+    assert "\n" not in failed.error[1]
+    notebook.run("%config RemoteSandbox.provider = 'e2b'")
+    both = notebook.run("%unload_ext jupyter_skills\n%load_ext jupyter_skills\n%skill sandbox start")
+    assert both.error is not None
+    assert "both a server and a provider" in both.error[1]

@@ -169,6 +169,7 @@ FORGERIES = {
     "a display that changes another one": (
         "from IPython.display import HTML, update_display\nupdate_display(HTML('<b>'), display_id='x')"
     ),
+    "an error": "get_ipython().kernel.send_response(get_ipython().kernel.iopub_socket, 'error', {'ename': 'X'})",
     "nonsense": "get_ipython().kernel.iopub_socket.send_multipart([b'x', b'<IDS|MSG>', b'', b'{', b'', b'', b''])",
 }
 
@@ -176,7 +177,7 @@ FORGERIES = {
 @pytest.mark.parametrize("forgery", FORGERIES.values(), ids=FORGERIES.keys())
 async def test_forged_messages_are_inert(sandbox: IsolatedKernel, forgery: str) -> None:
     done = await run(sandbox, f"{forgery}\nimport time; time.sleep(0.2)\nprint('after')")
-    assert (done.outcome, done.text, done.images) == ("ok", "after\n", ())
+    assert (done.outcome, done.text, done.error, done.images) == ("ok", "after\n", "", ())
     assert await works(sandbox)
 
 
