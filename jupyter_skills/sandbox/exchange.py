@@ -12,8 +12,9 @@ from typing import Any
 
 from jupyter_skills.sandbox.host import Content, OnMessage
 
-# The kernel drops messages in a flood, the one that says idle too: the reply is what counts.
-_IDLE_GRACE = 1.0
+# The kernel drops messages in a flood, the one that says idle too: the reply is what counts. Until it is sure that this
+# happened, a large picture may still be on its way.
+_IDLE_GRACE = 5.0
 
 
 @dataclass

@@ -143,6 +143,7 @@ class IsolatedKernel:
                 notes=(*notes, *heard.notes),
                 cause=call.cause,
             )
+            self._begin.prepare(self._requirements)  # not before: it would have kept the processor from this call
             return await asyncio.to_thread(self._audit.record, execution, language, code, host.image, timeout)
 
     async def put(self, files: Mapping[str, bytes]) -> None:

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from jupyter_skills.errors import SkillsError
 from jupyter_skills.sandbox.host import KernelHost
+from jupyter_skills.sandbox.thread import LoopThread
 
 Recipe = tuple[object, ...]
 Host = TypeVar("Host", bound=KernelHost)
 
 
 class Pool(Generic[Host]):
-    """Keeps kernels of one recipe ready. Its methods may be called in several event loops.
+    """Keeps kernels of one recipe ready.
+
+    They are made in a thread of its own: who waits for one may keep the loop that asked for it from running.
 
     Args:
         make: Makes one ready, by a recipe.
     """
 
-    def __init__(self, make: Callable[[Recipe], Awaitable[Host]]) -> None:
+    def __init__(self, make: Callable[[Recipe], Coroutine[Any, Any, Host]]) -> None:
         self._make = make
         self._lock = threading.Lock()
+        self._thread: LoopThread | None = None
         self._recipe: Recipe = ()
         self._spares: list[Future[Host]] = []
-        self._tasks: set[asyncio.Task[None]] = set()
 
     def fill(self, recipe: Recipe, size: int) -> None:
         """Begins to make spares until there are ``size``; those of another recipe are let go of.
@@ -38,12 +39,14 @@ class Pool(Generic[Host]):
         with self._lock:
             usable = self._spares if recipe == self._recipe else []
             stale = [spare for spare in self._spares if spare not in usable]
-            fresh: list[Future[Host]] = [Future() for _ in range(size - len(usable))]
+            if size > len(usable) or stale:
+                self._thread = self._thread or LoopThread("jupyter-skills-pool")
+            if self._thread is None:
+                return
+            fresh = [self._thread.submit(self._make(recipe)) for _ in range(size - len(usable))]
             self._recipe, self._spares = recipe, [*usable, *fresh]
-        for spare in fresh:
-            self._in_background(self._fulfil(spare, recipe))
-        for spare in stale:
-            self._in_background(_let_go(spare))
+            for spare in stale:
+                self._thread.submit(_let_go(spare))
 
     async def take(self, recipe: Recipe) -> Host | None:
         """A spare of this recipe, awaited if it is on its way; None if there is none."""
@@ -52,32 +55,31 @@ class Pool(Generic[Host]):
                 spare = self._spares.pop(0) if self._spares and recipe == self._recipe else None
             if spare is None:
                 return None
-            host = await _kept(spare)
+            try:
+                host = await _kept(spare)
+            except asyncio.CancelledError:
+                with self._lock:
+                    self._spares.insert(0, spare)
+                raise
             if host is not None and host.alive:
                 return host
+
+    async def filled(self) -> None:
+        """Returns when no spare is on its way any more."""
+        with self._lock:
+            spares = list(self._spares)
+        for spare in spares:
+            await _kept(spare)
 
     async def close(self) -> None:
         """Ends all spares."""
         with self._lock:
             spares, self._spares = self._spares, []
+            thread, self._thread = self._thread, None
         for spare in spares:
             await _let_go(spare)
-
-    def _in_background(self, work: Awaitable[None]) -> None:
-        task = asyncio.ensure_future(work)
-        assert isinstance(task, asyncio.Task)
-        self._tasks.add(task)  # the loop itself holds its tasks weakly
-        task.add_done_callback(self._tasks.discard)
-
-    async def _fulfil(self, spare: Future[Host], recipe: Recipe) -> None:
-        try:
-            spare.set_result(await self._make(recipe))
-        except BaseException as error:
-            spare.set_exception(error)
-            with self._lock, contextlib.suppress(ValueError):
-                self._spares.remove(spare)
-            if not isinstance(error, SkillsError):
-                raise
+        if thread is not None:
+            thread.stop()
 
 
 async def _kept(spare: Future[Host]) -> Host | None:

@@ -18,8 +18,8 @@ from jupyter_skills.errors import SandboxDied, SandboxProblem
 from jupyter_skills.sandbox.docker.engine import Engine
 from jupyter_skills.sandbox.docker.host import DockerHost
 from jupyter_skills.sandbox.host import Content
-from jupyter_skills.sandbox.remote.thread import LoopThread
 from jupyter_skills.sandbox.settings import DockerSandbox
+from jupyter_skills.sandbox.thread import LoopThread
 
 KEY = "for-the-tests"
 

@@ -39,7 +39,7 @@ def own(doing: str, ready: Connection) -> None:
             assert not work.done()
         elif doing == "kept ready":
             sandbox._begin.prepare(())
-            await asyncio.gather(*sandbox._begin._pool._tasks)
+            await sandbox._begin._pool.filled()
         ready.send("ready")
         await asyncio.sleep(600)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
+import threading
 from collections.abc import AsyncIterator, Callable
 
 import docker
@@ -30,7 +30,7 @@ async def pooled() -> AsyncIterator[IsolatedKernel]:
 
 async def filled(sandbox: IsolatedKernel) -> None:
     assert isinstance(sandbox._begin, InDocker)
-    await asyncio.gather(*sandbox._begin._pool._tasks)
+    await sandbox._begin._pool.filled()
 
 
 async def text(sandbox: IsolatedKernel, code: str) -> str:
@@ -107,3 +107,10 @@ async def test_without_an_engine_nothing_is_said_until_code_runs(monkeypatch: py
     with pytest.raises(EngineMissing):
         await sandbox.start()
     await sandbox.stop()
+
+
+async def test_those_on_their_way_can_be_let_go_of_while_the_loop_that_asked_for_them_is_kept_busy() -> None:
+    sandbox = IsolatedKernel(DockerSandbox(pool_size=1))
+    sandbox.prepare()
+    # As a line magic does: the cell keeps its loop from running, and waits for another one.
+    threading.Thread(target=asyncio.run, args=(sandbox.stop(),)).run()

@@ -34,11 +34,9 @@ class InDocker:
         """See ``Begin``."""
         recipe = self._recipe(requirements)
         host = await self._pool.take(recipe)
-        if host is not None:
-            await host.resume()
-        else:
-            host = await self._made(requirements)
-        self._pool.fill(recipe, self._settings.pool_size)
+        if host is None:
+            return await self._made(requirements, self._on_status)
+        await host.resume()
         return host
 
     def prepare(self, requirements: Sequence[str]) -> None:
@@ -57,25 +55,29 @@ class InDocker:
     async def _ready_ahead(self, recipe: tuple[object, ...]) -> DockerHost:
         requirements = recipe[0]
         assert isinstance(requirements, tuple)
-        host = await self._made(requirements)
-        await warm_up(host)
-        await host.pause()
+        host = await self._made(requirements, lambda _: None)
+        try:
+            await warm_up(host)
+            await host.pause()
+        except BaseException:
+            await host.end()
+            raise
         return host
 
-    async def _made(self, requirements: Sequence[str]) -> DockerHost:
+    async def _made(self, requirements: Sequence[str], on_status: Callable[[str], None]) -> DockerHost:
         loop = asyncio.get_running_loop()
 
         def progress(line: str) -> None:
-            loop.call_soon_threadsafe(self._on_status, f"Installing {', '.join(requirements)}: {line}")
+            loop.call_soon_threadsafe(on_status, f"Installing {', '.join(requirements)}: {line}")
 
         try:
-            self._on_status("Starting the isolated kernel")
+            on_status("Starting the isolated kernel")
             engine, image = await asyncio.to_thread(self._image, requirements, progress)
             host = DockerHost(engine, image, self._settings)
             await host.start()
             await get_ready(host, self._settings)
         finally:
-            self._on_status("")
+            on_status("")
         return host
 
     def _image(self, requirements: Sequence[str], on_line: Callable[[str], None]) -> tuple[Engine, str]:

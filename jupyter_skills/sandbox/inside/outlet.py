@@ -113,8 +113,9 @@ class _Text:
                 send(tail)
         if note:
             self._send[0](f"\n{note}\n" if printed else f"{note}\n")
-        for stream in self._streams:  # code may have put others in their place, which the kernel flushes then
-            stream.flush()
+        for stream in self._streams:
+            if stream not in (sys.stdout, sys.stderr):  # code has put another in its place, which the kernel flushes
+                stream.flush()
 
     def _bounded_write(self, number: int, send: Callable[[str], int | None]) -> Callable[[str], int | None]:
         def write(string: str) -> int | None:
@@ -154,7 +155,7 @@ class _Text:
         for stream in self._streams:
             while _unread(getattr(stream, "_fid", None)) and time.monotonic() < deadline:
                 time.sleep(0.001)
-        time.sleep(0.001)  # a thread that has read has yet to write: this lets it
+        time.sleep(0.0002)  # a thread that has read has yet to write: this lets it
 
     def _renew(self) -> None:
         self._room = self._head

@@ -24,9 +24,9 @@ from jupyter_skills.sandbox.exchange import Exchange
 from jupyter_skills.sandbox.host import Content, OnMessage
 from jupyter_skills.sandbox.remote.by_code import ByCode, refuse
 from jupyter_skills.sandbox.remote.channels import Channels
-from jupyter_skills.sandbox.remote.thread import LoopThread, outlasting
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.sandbox.setup import get_ready
+from jupyter_skills.sandbox.thread import LoopThread, outlasting
 
 _READY_WITHIN = 60.0
 _ASK_AGAIN = 0.5

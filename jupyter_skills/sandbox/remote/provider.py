@@ -22,9 +22,9 @@ from jupyter_skills.errors import SandboxDied, SandboxFailed
 from jupyter_skills.execution.output import clean_text
 from jupyter_skills.sandbox.host import Content, OnMessage
 from jupyter_skills.sandbox.remote.by_code import ByCode, expressed, printed, refuse
-from jupyter_skills.sandbox.remote.thread import LoopThread, outlasting
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.sandbox.setup import get_ready
+from jupyter_skills.sandbox.thread import LoopThread, outlasting
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
