@@ -4,6 +4,7 @@
 
     SkillsError
     ├── UsageProblem                 a magic or a function was called with words it can't take
+    │   └── NoSuchVariable           the sandbox has no variable of that name
     ├── SkillProblem
     │   ├── SkillNotFound            nothing lies under that name or path
     │   ├── InvalidSkill             there is a SKILL.md, but no usable skill in it
@@ -30,7 +31,8 @@
     └── AskInterrupted               the user stopped the cell
 
 Each renders as one line that ends in what to do next. Errors of other libraries are turned into these
-in one file each: litellm's in ``models/litellm_client.py``, Docker's in ``sandbox/docker/engine.py``.
+where they are raised: litellm's in ``models/litellm_client.py`` and ``sandbox/remote/provider.py``, Docker's in
+``sandbox/docker/engine.py``.
 """
 
 from __future__ import annotations
@@ -70,6 +72,10 @@ def _one_line(text: str) -> str:
 
 class UsageProblem(SkillsError):
     """A magic or a function was called with words it can't take."""
+
+
+class NoSuchVariable(UsageProblem):
+    """The sandbox has no variable of that name."""
 
 
 class SkillProblem(SkillsError):

@@ -31,8 +31,7 @@ def add_verbs(verbs: Any) -> None:
     answer.add_argument("--json", action="store_true", help="as JSON")
     status.set_defaults(run=_sandbox_status)
     prune = actions.add_parser("prune", help="remove what is of no more use: containers without an owner, old images")
-    _add_image(prune)
-    prune.add_argument("--all", action="store_true", help="the images with packages for the present image, too")
+    prune.add_argument("--all", action="store_true", help="all images with packages, those of present images too")
     prune.set_defaults(run=_sandbox_prune)
 
 
@@ -84,8 +83,8 @@ def _sandbox_prune(options: argparse.Namespace) -> int:
 
     with _engine() as engine:
         containers = sweep(engine)
-        present = engine.image_id(options.image)
-        wanted = [image for image in derived_images(engine) if options.all or image.base != present]
+        # A base that was built anew is still there for those that were built upon it, but has lost its name.
+        wanted = [image for image in derived_images(engine) if options.all or not engine.image_names(image.base)]
         removed = [image for image in wanted if engine.remove_image(image.name)]
     for image in removed:
         say(f"Removed the image with {', '.join(image.requirements) or 'nothing'}.")

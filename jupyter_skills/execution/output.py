@@ -22,6 +22,7 @@ _LARGEST_SIDE = 8192
 _MOST_PIXELS = 40_000_000
 _MOST_FRAMES = 500
 _MOST_SCANS = 100
+_MOST_CHARACTERS = 1_000_000
 _SCAN = b"\xff\xda"
 
 # Escape sequences (ECMA-48), then every control character but tab and newline.
@@ -105,7 +106,7 @@ def from_mime_bundle(bundle: Mapping[str, Any]) -> tuple[Image | None, str]:
         if image is not None and image.mime_type == kind:
             return image, ""
     plain = bundle.get("text/plain", "")
-    return None, clean_text(plain) if isinstance(plain, str) else ""
+    return None, clean_text(_cut(plain)) if isinstance(plain, str) else ""
 
 
 def compact_error(name: object, value: object, traceback: object) -> str:
@@ -116,10 +117,15 @@ def compact_error(name: object, value: object, traceback: object) -> str:
         value: Its text.
         traceback: The formatted traceback, a list of strings, as kernels send it.
     """
-    lines = [str(part) for part in traceback] if isinstance(traceback, list) else []
-    text = clean_text("\n".join(lines)).strip()
-    last = clean_text(f"{name}: {value}")
+    lines = [part for part in traceback if isinstance(part, str)] if isinstance(traceback, list) else []
+    text = clean_text(_cut("\n".join(lines))).strip()
+    last = clean_text(_cut(f"{name}: {value}"))
     return text if text.endswith(last) else f"{text}\n{last}".strip()
+
+
+def _cut(text: str) -> str:
+    """Text that is far beyond what anyone keeps of it, made shorter before more is done with it."""
+    return text if len(text) <= _MOST_CHARACTERS else bounded(text, _MOST_CHARACTERS)
 
 
 def _overwritten(text: str) -> str:

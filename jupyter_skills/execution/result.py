@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Language = Literal["python", "shell"]
-Outcome = Literal["ok", "error", "timeout", "died", "declined"]
+Outcome = Literal["ok", "error", "timeout", "died", "declined", "interrupted"]
 Cause = Literal["", "deadline", "out_of_memory", "process_limit", "disk_full", "exited", "lost"]
 
 
@@ -69,12 +69,13 @@ class Execution:
 
     Args:
         outcome: ``ok``; ``error``: it raised, or exited with a status other than 0; ``timeout``: it was
-            stopped at its deadline; ``died``: the kernel ended; ``declined``: it never ran.
+            stopped at its deadline; ``died``: the kernel ended; ``declined``: it never ran;
+            ``interrupted``: it was given up.
         text: What it printed and its results, in the order they came, bounded.
         error: The error in compact form, or why it did not run; empty if all went well.
         images: What it displayed, in order.
         files: What it left in the working folder, new or changed.
-        state_lost: Whether the variables of earlier calls are gone.
+        state_lost: Whether the variables and files of earlier calls are gone.
         seconds: How long it took.
         notes: What was left out of the above, and why, and what else is good to know, one sentence each.
         cause: The limit that stopped it, or how the kernel ended: ``exited`` by itself, or ``lost`` with all around it.

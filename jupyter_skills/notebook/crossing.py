@@ -8,17 +8,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_skills.errors import UsageProblem
+from jupyter_skills.errors import NoSuchVariable, SandboxFailed, UsageProblem
 from jupyter_skills.notebook import files
 from jupyter_skills.skills.places import expanded
 
 if TYPE_CHECKING:
-    from jupyter_skills.sandbox.kernel import IsolatedKernel
-
-_ROOM = 200 * 1024 * 1024
+    from jupyter_skills.sandbox.contract import ExchangingSandbox
 
 
-async def send(sandbox: IsolatedKernel, namespace: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+async def send(sandbox: ExchangingSandbox, namespace: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Copies variables and files into the sandbox.
 
     Args:
@@ -45,7 +43,7 @@ async def send(sandbox: IsolatedKernel, namespace: Mapping[str, Any], names: Ite
     return said
 
 
-async def fetch(sandbox: IsolatedKernel, names: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
+async def fetch(sandbox: ExchangingSandbox, names: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
     """Copies variables and files out of the sandbox.
 
     Returns:
@@ -58,14 +56,20 @@ async def fetch(sandbox: IsolatedKernel, names: Iterable[str]) -> tuple[dict[str
     variables: dict[str, Any] = {}
     saved: list[str] = []
     for name in dict.fromkeys(names):
-        if name.isidentifier():
-            variables[name] = await sandbox.receive(name)
-        else:
+        if not name.isidentifier():
             saved += await get(sandbox, name)
+            continue
+        try:
+            variables[name] = await sandbox.receive(name)
+        except NoSuchVariable as problem:
+            try:
+                saved += await get(sandbox, name)  # a folder, or a file without a dot in its name
+            except SandboxFailed:
+                raise problem from None
     return variables, saved
 
 
-async def put(sandbox: IsolatedKernel, path: str) -> list[str]:
+async def put(sandbox: ExchangingSandbox, path: str) -> list[str]:
     """Copies a file, or all files of a folder, into the sandbox's working folder; returns their paths there.
 
     Raises:
@@ -77,7 +81,7 @@ async def put(sandbox: IsolatedKernel, path: str) -> list[str]:
     return list(found)
 
 
-async def get(sandbox: IsolatedKernel, path: str) -> list[str]:
+async def get(sandbox: ExchangingSandbox, path: str) -> list[str]:
     """Copies a file, or all files of a folder, out of the sandbox; returns where they were saved, never over others.
 
     Raises:
@@ -94,6 +98,8 @@ async def get(sandbox: IsolatedKernel, path: str) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, bytes]:
+    from jupyter_skills.sandbox.files import ROOM
+
     if not path.exists():
         raise UsageProblem(f"There is no file '{path}'", "Check its path; a relative one starts at the working folder")
     if path.is_dir():
@@ -103,7 +109,7 @@ def _read(path: Path) -> dict[str, bytes]:
     parent = os.path.dirname(os.path.abspath(path))
     inside = {each: Path(os.path.relpath(each, parent)).as_posix() for each in paths if each.is_file()}
     try:
-        if (size := sum(each.stat().st_size for each in inside)) > _ROOM:
+        if (size := sum(each.stat().st_size for each in inside)) > ROOM:
             raise UsageProblem(f"'{path}' has {size:,} bytes, more than the sandbox has room for", "Take a part of it")
         return {name: each.read_bytes() for each, name in inside.items()}
     except OSError as error:

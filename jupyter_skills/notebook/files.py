@@ -30,9 +30,9 @@ def save(file: GeneratedFile, folder: str = FOLDER) -> GeneratedFile:
     if file.saved_as:
         return file
     wanted = Path(folder, *file.path.split("/"))
-    wanted.parent.mkdir(parents=True, exist_ok=True)
     if not wanted.parent.resolve().is_relative_to(Path.cwd() / folder):
         raise OSError(EXDEV, f"a link in {folder} leads elsewhere")
+    wanted.parent.mkdir(parents=True, exist_ok=True)
     number, target = 1, wanted
     while not _write_new(target, file.data):
         if not target.is_symlink() and target.is_file() and target.read_bytes() == file.data:

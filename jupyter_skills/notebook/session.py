@@ -49,6 +49,7 @@ class Session:
         self._sandbox: IsolatedKernel | None = None
         self._renderer: Renderer | None = None
         self._tell: Callable[[str], None] = _keep_quiet
+        self._told = ""
         self._busy = False
 
     async def ask_cell(self, line: str, cell: str) -> None:
@@ -103,6 +104,10 @@ class Session:
         try:
             with interruptible():
                 answer = await self._turn(options, "\n".join(filter(None, (words, cell))))
+                if options.output:
+                    self.shell.push({options.output: answer})
+                if options.get:
+                    await self._fetch(options.get)
         except SkillsError as error:
             if not options.soft:
                 raise
@@ -110,8 +115,6 @@ class Session:
             return
         finally:
             self._busy = False
-        if options.output:
-            self.shell.push({options.output: answer})
 
     async def _turn(self, options: argparse.Namespace, prompt: str) -> Answer:
         from jupyter_skills.agent.ask import ask
@@ -123,8 +126,6 @@ class Session:
 
         if options.output and not options.output.isidentifier():
             raise UsageProblem(f"'{options.output}' can't be the name of a variable", "Give another with -o")
-        if (options.send or options.get) and options.run in ("live", "off"):
-            raise UsageProblem(f"--send and --get need the sandbox, and -r {options.run} does without", "Leave one out")
         conversation = Conversation() if options.new or self._conversation is None else self._conversation
         skills, broken = self._skills(options.skill)
         renderer = self._renderer = renderer_for(self.shell)
@@ -132,8 +133,11 @@ class Session:
             renderer.show(Notice(str(problem)))
         began = time.monotonic()
         router = Places(self, consent_given=options.yes).router(options.run, skills)
-        if router.default and router.default.place == "docker":
+        place = router.default.place if router.default else "off"
+        if place == "docker":
             self.sandbox.prepare()
+        elif options.send or options.get:
+            raise UsageProblem(f"--send and --get need the sandbox, and code runs in '{place}' here", "Say '-r docker'")
         try:
             sent = await crossing.send(self.sandbox, self.shell.user_ns, options.send) if options.send else []
             there = f"The user has put into the container: {', '.join(sent)}." if sent else ""
@@ -158,12 +162,15 @@ class Session:
             if len(conversation):  # a prompt that got no answer leaves the old conversation in place
                 self._conversation = conversation
         renderer.finish(answer, time.monotonic() - began)
-        if options.get:
-            variables, saved = await crossing.fetch(self.sandbox, options.get)
-            self.shell.push(variables)
-            for path in saved:
-                print(f"Saved {path}.")  # noqa: T201 -- the answer to --get
         return answer
+
+    async def _fetch(self, names: list[str]) -> None:
+        from jupyter_skills.notebook import crossing
+
+        variables, saved = await crossing.fetch(self.sandbox, names)
+        self.shell.push(variables)
+        for path in saved:
+            print(f"Saved {path}.")  # noqa: T201 -- the answer to --get
 
     def _skills(self, names: list[str] | None) -> tuple[list[LoadedSkill], list[SkillProblem]]:
         """The skills for one turn, and what is wrong with loaded ones that have to be left out."""
@@ -190,13 +197,14 @@ class Session:
 
         if self._renderer is not None:
             self._renderer.show(Waiting(reason))
-        elif reason:
+        elif reason and reason != self._told:
             self._tell(reason)
+        self._told = reason or self._told
 
     @contextmanager
     def telling(self, tell: Callable[[str], None]) -> Iterator[None]:
         """Has the sandbox's progress told line by line, where no answer is being rendered."""
-        self._tell = tell
+        self._tell, self._told = tell, ""
         try:
             yield
         finally:
@@ -239,5 +247,5 @@ def run_now(coroutine_function: Callable[..., Coroutine[Any, Any, Any]], *argume
 def close(session: Session) -> None:
     """Ends what a session holds. Called when the extension is unloaded."""
     session.copies.clear()
-    if session.sandbox_running:
+    if session._sandbox is not None:  # also one that is stopped may have kernels ready
         run_now(session.stop_sandbox)

@@ -1,6 +1,5 @@
-"""Where code runs in isolation: a real IPython kernel in a Docker container without network, mounts or ports.
+"""Where code runs in isolation: an IPython kernel in a container without network, mounts or ports, or elsewhere.
 
-From outside in: ``kernel`` (what a turn uses) · ``provisioner`` (what any Jupyter client uses) · ``bridge``
-(ZeroMQ on this side) · ``link`` (the one stream to the container) · ``engine`` (Docker) · ``relay`` (process 1
-inside the container, at the other end of the stream).
+From outside in: ``kernel`` (what a turn uses) · ``calls`` (one call of it) · ``host`` (what it needs of a place) ·
+``docker/`` and ``remote/`` (the places) · ``inside/`` (what runs in there).
 """

@@ -16,6 +16,7 @@ from typing import Any
 from jupyter_core.paths import jupyter_data_dir
 
 from jupyter_skills.execution.result import Execution, Language
+from jupyter_skills.sandbox.host import KernelHost
 from jupyter_skills.sandbox.settings import DockerSandbox
 
 _LARGEST = 16 * 1024 * 1024
@@ -30,7 +31,7 @@ class AuditLog:
     When it has 16 MiB it becomes ``….1``, in place of an older one.
 
     Args:
-        settings: Name the file, and the limits that go into each line.
+        settings: Name the file.
     """
 
     def __init__(self, settings: DockerSandbox) -> None:
@@ -44,15 +45,17 @@ class AuditLog:
             return None
         return Path(named).expanduser() if named else Path(jupyter_data_dir(), "jupyter_skills", "executions.jsonl")
 
-    def record(self, execution: Execution, language: Language, code: str, image: str, timeout: float) -> Execution:
+    def record(
+        self, execution: Execution, language: Language, code: str, timeout: float, host: KernelHost
+    ) -> Execution:
         """Writes one line.
 
         Args:
             execution: What came of the code.
             language: What it is written in.
             code: The code; only its digest is written down.
-            image: The digest of what the kernel runs from.
             timeout: How many seconds it had.
+            host: Where it ran.
 
         Returns:
             The execution; with a note if the line could not be written.
@@ -61,7 +64,7 @@ class AuditLog:
         if path is None:
             return execution
         try:
-            _append(path, {"kind": "execution", **self._entry(execution, language, code, image, timeout)})
+            _append(path, {"kind": "execution", **self._entry(execution, language, code, timeout, host)})
         except OSError as error:
             note = f"It could not be written down in '{path}': {error.strerror}."
             return replace(execution, notes=(*execution.notes, note))
@@ -74,20 +77,16 @@ class AuditLog:
             with suppress(OSError):
                 _append(path, {"kind": "connection", **entry})
 
-    def _entry(self, execution: Execution, language: Language, code: str, image: str, timeout: float) -> dict[str, Any]:
+    @staticmethod
+    def _entry(execution: Execution, language: Language, code: str, timeout: float, host: KernelHost) -> dict[str, Any]:
         named = execution.files[:_MOST_FILES_NAMED]
         return {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "owner": os.getpid(),
             "language": language,
             "code": "sha256:" + hashlib.sha256(code.encode(errors="surrogatepass")).hexdigest(),
-            "image": image,
-            "limits": {
-                "memory": self._settings.memory,
-                "cpus": self._settings.cpus,
-                "pids": self._settings.pids,
-                "timeout": timeout,
-            },
+            "image": host.image,
+            "limits": {**host.limits, "timeout": timeout},
             "seconds": round(execution.seconds, 6),
             "outcome": execution.outcome,
             "cause": execution.cause,

@@ -12,7 +12,6 @@ from jupyter_skills.errors import SandboxDied, SandboxFailed
 from jupyter_skills.execution.heard import Heard
 from jupyter_skills.execution.result import Cause, Language, Outcome
 from jupyter_skills.sandbox.host import KernelHost, Look
-from jupyter_skills.sandbox.settings import DockerSandbox
 
 _INTERRUPT_GRACE = 2.0
 _SIGNALS = {int(number) for number in signal.Signals}
@@ -25,14 +24,14 @@ class Call:
 
     Args:
         host: Where it runs.
-        settings: The limits, so that what was met with can be named.
         heard: Takes what comes out of it.
+        output_limit: Characters of output that are kept.
         before: What was seen of the sandbox before it.
     """
 
     host: KernelHost
-    settings: DockerSandbox
     heard: Heard
+    output_limit: int
     before: Look
     outcome: Outcome = "ok"
     cause: Cause = ""
@@ -51,7 +50,7 @@ class Call:
         except SandboxDied as error:
             self.outcome = "died"
             self.cause = error.cause
-            limit = f" (the limit is {self.settings.memory})" if error.cause == "out_of_memory" else ""
+            limit = f" (the limit is {self._limit('memory')})" if error.cause == "out_of_memory" else ""
             self.heard.error = f"{error.message}{limit}. {_LOST}"
 
     async def calm(self, language: Language) -> None:
@@ -72,16 +71,20 @@ class Call:
         """
         before = self.before
         if now.forks_refused > before.forks_refused:
-            self._met("process_limit", f"The limit of {self.settings.pids} processes and threads was reached.")
-            if now.processes > self.settings.pids // 2 and self.host.alive:
+            self._met("process_limit", f"The limit of {self._limit('pids')} processes and threads was reached.")
+            most = self.host.limits.get("pids")
+            if isinstance(most, int) and now.processes > most // 2 and self.host.alive:
                 await self.host.end()
-                self.outcome = "died" if self.outcome == "ok" else self.outcome
+                self.outcome, self.cause = "died" if self.outcome == "ok" else self.outcome, "process_limit"
                 ended = f"So many are left that the isolated kernel was ended. {_LOST}"
                 self.heard.error = f"{self.heard.error}\n{ended}".strip()
         if now.out_of_memory > before.out_of_memory:
-            self._met("out_of_memory", f"The memory limit ({self.settings.memory}) was reached; a process was killed.")
+            self._met("out_of_memory", f"The memory limit ({self._limit('memory')}) was reached; a process was killed.")
         for folder in {*now.full} - {*before.full}:
             self._met("disk_full", f"There is no room left in {folder}.")
+
+    def _limit(self, name: str) -> object:
+        return self.host.limits.get(name, "not known")
 
     def _met(self, cause: Cause, note: str) -> None:
         self.heard.note(note)
@@ -118,7 +121,7 @@ class Call:
         try:
             end = await self.host.shell(
                 command,
-                limit=self.settings.output_limit * 4,
+                limit=self.output_limit * 4,
                 timeout=timeout,
                 on_data=lambda piece: self.heard.print(decoder.decode(piece)),
             )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from jupyter_skills.execution.result import Execution, Language, OnOutput
+from jupyter_skills.execution.result import Execution, GeneratedFile, Language, OnOutput
 
 
 @dataclass(frozen=True)
@@ -63,4 +63,47 @@ class Sandbox(Protocol):
 
     async def stop(self) -> None:
         """Ends it and all that is in it; called again it does nothing."""
+        ...
+
+
+class ExchangingSandbox(Sandbox, Protocol):
+    """A sandbox that files and variables can be put into and taken from. The notebook does so for its user."""
+
+    async def put(self, files: Mapping[str, bytes]) -> None:
+        """Puts files into the working folder, over others of these names; they are not among what code generates.
+
+        Args:
+            files: Their bytes by path, relative to the working folder.
+
+        Raises:
+            SandboxProblem: There is no sandbox, or no room in it.
+        """
+        ...
+
+    async def get(self, path: str) -> tuple[GeneratedFile, ...]:
+        """The files at a path in the working folder: a file, or all that lie in a folder.
+
+        Raises:
+            SandboxFailed: There is none, it can't be taken out, or it is over the limit.
+            SandboxProblem: There is no sandbox.
+        """
+        ...
+
+    async def send(self, name: str, value: object) -> None:
+        """Gives a variable there a value, by copy.
+
+        Raises:
+            UsageProblem: The value can't cross, or is too large.
+            SandboxProblem: It didn't arrive.
+        """
+        ...
+
+    async def receive(self, name: str) -> object:
+        """A copy of the value that a variable there has.
+
+        Raises:
+            NoSuchVariable: There is none of that name.
+            UsageProblem: Its value can't cross, or is too large.
+            SandboxProblem: It didn't arrive.
+        """
         ...

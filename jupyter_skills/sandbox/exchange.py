@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,6 +15,8 @@ from jupyter_skills.sandbox.host import Content, OnMessage
 # The kernel drops messages in a flood, the one that says idle too: the reply is what counts. Until it is sure that this
 # happened, a large picture may still be on its way.
 _IDLE_GRACE = 5.0
+# Far above what output has whose length is bounded, in the kernel and after it.
+_MOST_PARTS = 200_000
 
 
 @dataclass
@@ -107,6 +109,15 @@ class Exchange:
             _soon(opened, end)
         else:
             _soon(opened, lambda: opened.loop.call_later(_IDLE_GRACE, end))
+
+
+def is_bounded(parts: Iterable[bytes]) -> bool:
+    """Whether a message can be read without its many small parts taking a multiple of its size.
+
+    Args:
+        parts: Its JSON, before anything reads it.
+    """
+    return all(sum(map(part.count, (b",", b"[", b"{"))) <= _MOST_PARTS for part in parts)
 
 
 def _failed(future: asyncio.Future[Content], error: Exception) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import posixpath
 import tarfile
 from collections.abc import Iterable, Mapping
 
@@ -11,9 +12,12 @@ from jupyter_skills.errors import SandboxFailed
 from jupyter_skills.execution.output import clean_text, generated_file
 from jupyter_skills.execution.result import GeneratedFile
 from jupyter_skills.sandbox.host import KernelHost, Look
+from jupyter_skills.sandbox.inside.folders import WORK
 
-_MOST_FILES = 1000
-_MOST_TAKEN = 20_000
+ROOM = 200 * 1024 * 1024
+"""Bytes that the working folder surely has room for."""
+_MOST_FRESH = 1000
+_MOST_LISTED = 20_000
 
 
 class WorkFolder:
@@ -22,6 +26,11 @@ class WorkFolder:
     def __init__(self) -> None:
         self._seen: dict[str, tuple[int, int]] = {}
         self.last = Look({})
+
+    async def begin(self, host: KernelHost) -> None:
+        """Looks at a kernel that has just started: what its limits have met with before is none of ours."""
+        self.last = await host.look(_MOST_LISTED)
+        self._seen = dict(self.last.files)
 
     async def fresh(self, host: KernelHost, limit: int) -> tuple[tuple[GeneratedFile, ...], list[str]]:
         """What is new or has changed since it was asked last.
@@ -33,10 +42,14 @@ class WorkFolder:
         Returns:
             The files in order of their paths; and a sentence on each that was left inside.
         """
-        self.last = await host.look(_MOST_FILES)
+        self.last = await host.look(_MOST_LISTED)
         now = self.last.files
-        notes = [] if self.last.complete else [f"Of many files only {_MOST_FILES:,} were looked at."]
+        notes = [] if self.last.complete else [f"Of many files only {_MOST_LISTED:,} were looked at."]
         fresh = sorted(path for path, facts in now.items() if self._seen.get(path) != facts)
+        if left := fresh[_MOST_FRESH:]:
+            notes.append(f"{len(left):,} more files were left in the sandbox.")
+            self._seen.update({path: now[path] for path in left})
+        fresh = fresh[:_MOST_FRESH]
         self._seen = {path: facts for path, facts in self._seen.items() if path in now}
         found: list[GeneratedFile] = []
         for path in fresh:
@@ -59,8 +72,22 @@ class WorkFolder:
 
     async def expect(self, host: KernelHost, paths: Iterable[str]) -> None:
         """Notes files that were put there, so that they don't count as fresh."""
-        now = (await host.look(_MOST_FILES)).files
+        now = (await host.look(_MOST_LISTED)).files
         self._seen |= {path: now[path] for path in paths if path in now}
+
+    async def carry_over(self, old: KernelHost, new: KernelHost) -> None:
+        """Copies all files of one kernel's working folder into another's, which is this one from then on.
+
+        Raises:
+            SandboxProblem: They can't be had, or there are too many.
+        """
+        listed = await old.look(_MOST_LISTED)
+        if not listed.complete or sum(size for size, _ in listed.files.values()) > ROOM:
+            raise SandboxFailed("There is too much in the working folder", "Take it out with '%skill sandbox get'")
+        taken = {path: await old.get(path, ROOM) for path in listed.files if _plain(path)}
+        kept = {path: content for path, content in taken.items() if content is not None}
+        await new.put(await asyncio.to_thread(tar_of, kept), WORK, replace=False)
+        await self.begin(new)
 
     async def take(self, host: KernelHost, path: str, limit: int) -> tuple[GeneratedFile, ...]:
         """The files at a path: a file, or all that lie in a folder.
@@ -68,11 +95,18 @@ class WorkFolder:
         Raises:
             SandboxFailed: There is none, it can't be taken out, or it is over the limit.
         """
-        wanted = path.removeprefix("/work").strip("/")
-        listed = (await host.look(_MOST_TAKEN)).files
+        absolute = posixpath.normpath(posixpath.join(WORK, path))
+        wanted = absolute.removeprefix(WORK).strip("/")
+        look = await host.look(_MOST_LISTED)
+        listed = look.files if f"{absolute}/".startswith(f"{WORK}/") else {}
         there = {
             found: facts[0] for found, facts in listed.items() if f"{found}/".startswith(f"{wanted}/" if wanted else "")
         }
+        if listed and not look.complete:
+            raise SandboxFailed(
+                f"The sandbox has more than {_MOST_LISTED:,} files",
+                "Have code there put those you want into one archive",
+            )
         if not there:
             raise SandboxFailed(f"There is no file '{path}' in the sandbox", "Paths are relative to its /work")
         if (size := sum(there.values())) > limit:

@@ -54,6 +54,8 @@ class KernelHost(Protocol):
 
     image: str
     """The digest of what it runs from; empty if that is not known."""
+    limits: Mapping[str, object]
+    """What it was started with: ``memory``, ``cpus`` and ``pids``; empty if others say what it may use."""
 
     @property
     def alive(self) -> bool:

@@ -1,4 +1,4 @@
-"""The isolated kernel as a turn uses it, wherever it runs. Implements ``Sandbox``."""
+"""The isolated kernel as a turn uses it, wherever it runs. Implements ``ExchangingSandbox``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
 
-from jupyter_skills.errors import BuildFailed, SandboxFailed, SandboxProblem
+from jupyter_skills.errors import BuildFailed, SandboxDied, SandboxFailed, SandboxProblem, UsageProblem
 from jupyter_skills.execution.heard import Heard
 from jupyter_skills.execution.result import Execution, GeneratedFile, Language, OnOutput
-from jupyter_skills.sandbox import setup
+from jupyter_skills.sandbox import setup, variables
 from jupyter_skills.sandbox.audit import AuditLog
 from jupyter_skills.sandbox.begin import begin_with
 from jupyter_skills.sandbox.calls import Call
@@ -45,8 +46,9 @@ class IsolatedKernel:
         self._work = WorkFolder()
         self._requirements: tuple[str, ...] = ()
         self._refused: set[str] = set()
-        self._used = False
+        self._used = False  # since the loss of variables and files was told last
         self._lost = False
+        self._sent: set[str] = set()
         self._notes: list[str] = []
 
     @property
@@ -109,20 +111,22 @@ class IsolatedKernel:
         """See ``Sandbox``."""
         async with self._turnstile.alone():
             host = await self._started()
-            self._used = True
             notes, self._notes = self._notes, []
             lost, self._lost = self._lost, False
+            self._used = True
+            if lost:
+                notes.append("The isolated kernel of earlier calls has ended; this is a fresh one.")
             began = time.monotonic()
             heard = Heard(self._settings.output_limit, _in_this_loop(on_output))
-            call = Call(host, self._settings, heard, self._work.last)
+            call = Call(host, heard, self._settings.output_limit, self._work.last)
             try:
                 await call.run(language, code, timeout)
             except BaseException:
-                # Cancelled or broken: whatever still runs must not go on unseen, nor its output reach the next call.
-                try:
-                    await _to_the_end(call.calm(language))
-                finally:
-                    self._lost = lost or not host.alive
+                self._notes, self._lost = notes, lost  # nobody has been told
+                given_up = Execution("interrupted", heard.text, seconds=time.monotonic() - began)
+                # Whatever still runs must not go on unseen, nor its output reach the next call.
+                await _to_the_end(call.calm(language))
+                await _to_the_end(self._written_down(given_up, language, code, timeout, host))
                 raise
             files: tuple[GeneratedFile, ...] = ()
             if host.alive:
@@ -132,6 +136,7 @@ class IsolatedKernel:
                     heard.note(*left)
                 except SandboxProblem:
                     heard.note("The sandbox died before its files could be looked at.")
+            self._used = host.alive
             execution = Execution(
                 call.outcome,
                 heard.text,
@@ -144,66 +149,66 @@ class IsolatedKernel:
                 cause=call.cause,
             )
             self._begin.prepare(self._requirements)  # not before: it would have kept the processor from this call
-            return await asyncio.to_thread(self._audit.record, execution, language, code, host.image, timeout)
+            return await self._written_down(execution, language, code, timeout, host)
 
     async def put(self, files: Mapping[str, bytes]) -> None:
-        """Puts files into the working folder, over others of these names. They are not among what code generates.
-
-        Args:
-            files: Their bytes by path, relative to the working folder.
-
-        Raises:
-            SandboxProblem: There is no sandbox, or no room in it.
-        """
+        """See ``ExchangingSandbox``."""
         async with self._turnstile.alone():
             host = await self._started()
-            await host.put(await asyncio.to_thread(tar_of, files), WORK, replace=False)
-            await self._work.expect(host, files)
+            self._used = True
+            try:
+                await host.put(await asyncio.to_thread(tar_of, files), WORK, replace=False)
+            except SandboxDied:
+                raise
+            except SandboxFailed as error:
+                raise SandboxFailed(
+                    f"Not all of it could be put into the sandbox: {error.message}", "Put less, or make room there"
+                ) from None
+            finally:
+                await self._work.expect(host, files)
 
     async def get(self, path: str) -> tuple[GeneratedFile, ...]:
-        """The files at a path in the working folder: a file, or all that lie in a folder.
-
-        Raises:
-            SandboxFailed: There is none, it can't be taken out, or it is over the limit.
-            SandboxProblem: There is no sandbox.
-        """
+        """See ``ExchangingSandbox``."""
         async with self._turnstile.alone():
             return await self._work.take(await self._started(), path, self._settings.file_limit)
 
     async def send(self, name: str, value: object) -> None:
-        """Gives a variable of the kernel a value, by copy.
-
-        Raises:
-            UsageProblem: The value can't cross, or is too large.
-            SandboxProblem: It didn't arrive.
-        """
+        """See ``ExchangingSandbox``."""
         async with self._turnstile.alone():
-            await setup.send(await self._started(), name, value, self._settings.file_limit)
+            await variables.send(await self._started(), name, value, self._settings.file_limit)
+            self._used = True
+            self._sent.add(name)
 
     async def receive(self, name: str) -> object:
-        """A copy of the value that a variable of the kernel has.
-
-        Raises:
-            UsageProblem: There is no such variable, or its value can't cross or is too large.
-            SandboxProblem: It didn't arrive.
-        """
+        """See ``ExchangingSandbox``."""
         async with self._turnstile.alone():
-            return await setup.receive(await self._started(), name, self._settings.file_limit)
+            return await variables.receive(await self._started(), name, self._settings.file_limit)
 
     async def _started(self) -> KernelHost:
         if self._host is not None and self._host.alive:
             return self._host
         await self._ended()
         self._host = await self._begin(self._requirements)
+        await self._work.begin(self._host)
         return self._host
 
     async def _ended(self) -> None:
+        self._lost |= self._used
+        self._work = WorkFolder()
+        self._sent.clear()
+        await self._replaced(None)
+
+    async def _replaced(self, host: KernelHost | None) -> None:
         self._used = False
         self._staged.clear()
-        self._work = WorkFolder()
-        host, self._host = self._host, None
-        if host is not None:
-            await host.end()
+        old, self._host = self._host, host
+        if old is not None:
+            await old.end()
+
+    async def _written_down(
+        self, execution: Execution, language: Language, code: str, timeout: float, host: KernelHost
+    ) -> Execution:
+        return await asyncio.to_thread(self._audit.record, execution, language, code, timeout, host)
 
     async def _installed_for(self, skill: StagedSkill) -> None:
         """Has what a skill needs, or goes on without it, and says so with the next call."""
@@ -220,12 +225,38 @@ class IsolatedKernel:
             return
         wanted = tuple(sorted({*self._requirements, *absent}))
         host = await self._begin(wanted)
+        used = self._used
+        try:
+            kept = await self._carried_over(host)
+        except BaseException:
+            await host.end()
+            raise
         self._requirements = wanted
-        if self._used and self._host is not None and self._host.alive:
-            self._lost = True
-            self._notes.append(f"The isolated kernel was started afresh to have {', '.join(absent)}.")
-        await self._ended()
-        self._host = host
+        await self._replaced(host)
+        if used:
+            self._notes.append(f"The isolated kernel was started afresh to have {', '.join(absent)}. {kept}")
+
+    async def _carried_over(self, new: KernelHost) -> str:
+        """Copies files, and the variables that the user sent, into a kernel that takes the place of this one's.
+
+        Returns:
+            What became of them, in one or two sentences.
+        """
+        old = await self._started()
+        try:
+            await self._work.carry_over(old, new)
+            files = "Its files are kept"
+        except SandboxProblem as error:
+            self._work = WorkFolder()
+            files = f"Its files are gone ({error.message})"
+        for name in sorted(self._sent):
+            try:
+                parcel = await variables.collect(old, name, self._settings.file_limit)
+                await variables.deliver(new, name, parcel, self._settings.file_limit)
+            except (SandboxProblem, UsageProblem):
+                self._sent.discard(name)
+        kept = f", and the variables that the user sent ({', '.join(sorted(self._sent))})" if self._sent else ""
+        return f"{files}{kept}; all other variables are gone."
 
 
 def _archive_of(skill: StagedSkill) -> bytes:
@@ -249,7 +280,7 @@ def _in_this_loop(on_output: OnOutput) -> OnOutput:
     return from_any_thread
 
 
-async def _to_the_end(work: Coroutine[None, None, None]) -> None:
+async def _to_the_end(work: Coroutine[Any, Any, object]) -> None:
     """Awaits work that must come to its end even if whoever awaits it is cancelled again, meanwhile."""
     task = asyncio.ensure_future(work)
     cancelled = None

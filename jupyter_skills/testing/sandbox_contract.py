@@ -9,12 +9,11 @@ import contextlib
 import io
 import tarfile
 from collections.abc import Mapping
-from typing import Protocol
 
 import pytest
 
-from jupyter_skills.execution.result import Execution, GeneratedFile, Language
-from jupyter_skills.sandbox.contract import Sandbox, StagedSkill
+from jupyter_skills.execution.result import Execution, Language
+from jupyter_skills.sandbox.contract import ExchangingSandbox, StagedSkill
 
 LANGUAGES: tuple[Language, ...] = ("python", "shell")
 LONG: dict[Language, str] = {
@@ -26,26 +25,6 @@ MUCH: dict[Language, str] = {
     "shell": "head -c 1000000 /dev/zero | tr '\\0' x",
 }
 PICTURES = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
-
-
-class ExchangingSandbox(Sandbox, Protocol):
-    """A sandbox that files and variables can be put into and taken from."""
-
-    async def put(self, files: Mapping[str, bytes]) -> None:
-        """Puts files into the working folder, by their paths in it."""
-        ...
-
-    async def get(self, path: str) -> tuple[GeneratedFile, ...]:
-        """The files at a path in the working folder."""
-        ...
-
-    async def send(self, name: str, value: object) -> None:
-        """Gives a variable there a value, by copy."""
-        ...
-
-    async def receive(self, name: str) -> object:
-        """A copy of the value of a variable there."""
-        ...
 
 
 class SandboxContract:
@@ -276,12 +255,12 @@ class SandboxContract:
         assert (await run(sandbox, "'kept' in dir()")).text == "False\n"
 
 
-async def run(sandbox: Sandbox, code: str, language: Language = "python", timeout: float = 60) -> Execution:
+async def run(sandbox: ExchangingSandbox, code: str, language: Language = "python", timeout: float = 60) -> Execution:
     """Runs code whose output nobody waits for."""
     return await sandbox.run(language, code, timeout=timeout, on_output=lambda _: None)
 
 
-async def still_running(sandbox: Sandbox, pattern: str) -> int:
+async def still_running(sandbox: ExchangingSandbox, pattern: str) -> int:
     """How many programs run whose command line has a pattern, which must not match itself."""
     count = f"cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -o '{pattern}' | wc -l"
     # What was killed may take a moment to go.

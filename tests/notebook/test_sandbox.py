@@ -11,7 +11,7 @@ import pytest
 from jupyter_skills.sandbox.docker.engine import Engine
 from jupyter_skills.sandbox.docker.image.derived import derived_images
 from jupyter_skills.testing import Call, ScriptedModel, Turn
-from tests.conftest import write_skill
+from tests.conftest import until, write_skill
 from tests.frontend import Notebook
 from tests.server.jupyter import TOKEN, fetch, jupyter
 
@@ -26,8 +26,8 @@ USAGE = {
     "%skill sandbox get nothing.csv": "There is no file 'nothing.csv' in the sandbox",
     "%skill sandbox install ./here": "'./here'",
     "%skill sandbox install --index-url http://x six": "See '%skill sandbox --help'",
-    "%%ask --send nothing\nHello": "There is no variable 'nothing' to send",
-    "%%ask -r off --send x\nHello": "--send and --get need the sandbox, and -r off does without",
+    "%%ask -m openai/none --send nothing\nHello": "There is no variable 'nothing' to send",
+    "%%ask -m openai/none -r off --send x\nHello": "--send and --get need the sandbox, and code runs in 'off' here",
 }
 
 
@@ -119,20 +119,31 @@ def test_packages_are_installed_by_hand_and_are_there_from_then_on(notebook: Not
 def test_a_skill_has_the_packages_that_it_declares(notebook: Notebook, model: ScriptedModel) -> None:
     folder = write_skill(notebook.folder, "mine")
     (folder / "requirements.txt").write_text("numpy\niniconfig\n")
-    first = "x = 1; import importlib.util; print(importlib.util.find_spec('iniconfig'))"
+    first = (
+        "x = 1; given += 1; open('note.txt', 'w').write('kept')\n"
+        "import importlib.util; print(importlib.util.find_spec('iniconfig'))"
+    )
     model.add(
         Turn("", [Call("run_python", {"code": first}), Call("load_skill", {"name": "mine"})]),
-        Turn("", [Call("run_python", {"code": "import iniconfig; print('has it', 'x' in dir())"})]),
+        Turn(
+            "",
+            [
+                Call(
+                    "run_python",
+                    {"code": "import iniconfig; print('has it', 'x' in dir()); print(open('note.txt').read(), given)"},
+                )
+            ],
+        ),
         Turn("Done."),
     )
     notebook.use(model)
-    notebook.run("%skill load ./mine")
-    assert notebook.run("%%ask\nGo").error is None
+    notebook.run("%skill load ./mine\ngiven = 2")
+    assert notebook.run("%%ask --send given\nGo").error is None
     results = [message["content"] for message in model.requests[2].body["messages"] if message["role"] == "tool"]
-    assert results[0] == "run_python: ok\n\nNone"
+    assert results[0].startswith("run_python: ok\n\nNone\n\nFiles made")
     assert results[2] == (
-        "run_python: ok\n\nhas it False\n\nThe isolated kernel was started afresh to have iniconfig.\n\n"
-        "All variables and files of earlier calls are gone."
+        "run_python: ok\n\nhas it False\nkept 3\n\nThe isolated kernel was started afresh to have iniconfig. "
+        "Its files are kept, and the variables that the user sent (given); all other variables are gone."
     )
 
 
@@ -217,3 +228,42 @@ def test_a_server_that_is_not_there_is_one_line(notebook: Notebook) -> None:
     both = notebook.run("%unload_ext jupyter_skills\n%load_ext jupyter_skills\n%skill sandbox start")
     assert both.error is not None
     assert "both a server and a provider" in both.error[1]
+
+
+def test_a_failing_get_does_not_cost_the_answer(notebook: Notebook, model: ScriptedModel) -> None:
+    model.add(Turn("Paid for."))
+    notebook.use(model)
+    assert notebook.run("%%ask -o answer --get total\nGo").error is not None
+    assert notebook.value("answer.text") == "'Paid for.'"
+
+
+def test_folders_and_files_without_a_dot_are_fetched_by_their_names(notebook: Notebook, model: ScriptedModel) -> None:
+    code = "mkdir results; echo a > results/a; echo r > README"
+    model.add(
+        Turn("", [Call("run_shell", {"command": code}), Call("run_python", {"code": "results2 = 5"})]), Turn("Done.")
+    )
+    notebook.use(model)
+    asked = notebook.run("%%ask --get results --get README --get results2 --get ./results/a\nGo")
+    assert asked.error is None, asked.error
+    assert asked.stdout.splitlines() == ["Saved results/a.", "Saved README.", "Saved results/a."]
+    assert notebook.value("results2") == "5"
+    outside = notebook.run("%skill sandbox get ../etc/passwd").error
+    assert outside is not None
+    assert "There is no file '../etc/passwd' in the sandbox" in outside[1]
+
+
+def test_variables_are_not_sent_where_nothing_can_use_them(notebook: Notebook) -> None:
+    notebook.run("x = 1\n%config JupyterSkills.run = 'live'\n%config JupyterSkills.model = 'openai/none'")
+    failed = notebook.run("%%ask --send x\nGo")
+    assert failed.error is not None
+    assert "--send and --get need the sandbox, and code runs in 'live' here. Say '-r docker'." in failed.error[1]
+
+
+def test_unloading_the_extension_ends_all_that_was_kept_ready(notebook: Notebook) -> None:
+    notebook.run("%config DockerSandbox.pool_size = 1\nget_ipython().jupyter_skills.sandbox.prepare()")
+    owner = notebook.value("__import__('os').getpid()")
+    engine = Engine()
+    until(lambda: engine.containers(owner=owner), within=30)
+    notebook.run("%unload_ext jupyter_skills")
+    until(lambda: not engine.containers(owner=owner))
+    engine.close()

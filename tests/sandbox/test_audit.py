@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from pathlib import Path
@@ -44,6 +45,27 @@ async def test_how_code_was_stopped_is_in_it(sandbox: IsolatedKernel, home: Path
     await sandbox.run("python", "import os; os._exit(1)", timeout=9, on_output=lambda _: None)
     log = home / "jupyter_data_dir/jupyter_skills/executions.jsonl"
     assert [(line["outcome"], line["cause"]) for line in lines(log)] == [("timeout", "deadline"), ("died", "exited")]
+
+
+async def test_a_call_that_was_given_up_is_in_it(sandbox: IsolatedKernel, home: Path) -> None:
+    await sandbox.start()
+    heard = asyncio.Event()
+    code = "print('on', flush=True)\nimport time; time.sleep(60)"
+    call = asyncio.create_task(sandbox.run("python", code, timeout=90, on_output=lambda _: heard.set()))
+    await heard.wait()
+    call.cancel()
+    await asyncio.wait({call})
+    assert [line["outcome"] for line in lines(home / "jupyter_data_dir/jupyter_skills/executions.jsonl")] == [
+        "interrupted"
+    ]
+
+
+async def test_the_limits_are_those_the_kernel_was_started_with(sandbox: IsolatedKernel, home: Path) -> None:
+    await sandbox.start()
+    sandbox._settings.memory = "2g"
+    await sandbox.run("python", "1", timeout=9, on_output=lambda _: None)
+    (line,) = lines(home / "jupyter_data_dir/jupyter_skills/executions.jsonl")
+    assert line["limits"] == {"memory": "1g", "cpus": 1.0, "pids": 128, "timeout": 9}
 
 
 async def test_it_may_go_elsewhere_or_nowhere(sandbox: IsolatedKernel, home: Path, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import psutil
@@ -55,7 +57,8 @@ async def test_a_full_disk_is_named_once(sandbox: IsolatedKernel) -> None:
 async def test_more_files_than_the_disk_takes_are_a_full_disk(sandbox: IsolatedKernel) -> None:
     done = await run(sandbox, "for number in range(10**6): open(str(number), 'w').close()", timeout=60)
     assert (done.outcome, done.cause) == ("error", "disk_full")
-    assert "Of many files only 1,000 were looked at." in done.notes
+    assert "Of many files only 20,000 were looked at." in done.notes
+    assert "19,000 more files were left in the sandbox." in done.notes
     assert len(done.files) == 1000
     assert await works(sandbox)
 
@@ -63,7 +66,7 @@ async def test_more_files_than_the_disk_takes_are_a_full_disk(sandbox: IsolatedK
 @pytest.mark.parametrize(
     ("language", "bomb"),
     [
-        ("shell", ":(){ :|:& };:"),
+        ("shell", ":(){ :|:& };: ; sleep 5"),
         ("shell", ":(){ setsid bash -c 'sleep 0.1; :' & :|:& };: ; sleep 5"),
         ("python", "import os\nwhile True: os.fork()"),
         (
@@ -190,4 +193,60 @@ async def test_a_kernel_that_ends_itself_is_said_to_have_ended(sandbox: Isolated
     done = await run(sandbox, "import os; os._exit(7)")
     assert (done.outcome, done.cause, done.state_lost) == ("died", "exited", True)
     assert done.error.startswith("The isolated kernel ended (exit status 7).")
+    assert await works(sandbox)
+
+
+HOSTILE = """
+import asyncio, resource
+from jupyter_skills.sandbox.kernel import IsolatedKernel
+from jupyter_skills.sandbox.settings import DockerSandbox
+
+async def main():
+    sandbox = IsolatedKernel(DockerSandbox(audit="off"))
+    await sandbox.run("python", "1", timeout=60, on_output=print)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    done = await sandbox.run("python", CODE, timeout=60, on_output=lambda _: None)
+    assert (await sandbox.run("python", "2", timeout=60, on_output=lambda _: None)).text == "2\\n", done
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+    await sandbox.stop()
+
+asyncio.run(main())
+"""
+MESSAGES = {
+    "of many parts": "b'{\"data\": {\"text/plain\": [' + b'[],' * 9_000_000 + b'0]}}'",
+    "of wide characters": "b'{\"data\": {\"text/plain\": \"' + '\\U0001f600'.encode() + b'x' * 27_000_000 + b'\"}}'",
+    "too large to be taken": "b'{\"data\": {\"text/plain\": \"' + b'x' * 100_000_000 + b'\"}}'",
+}
+
+
+@pytest.mark.parametrize("content", MESSAGES.values(), ids=MESSAGES.keys())
+def test_a_message_made_to_take_memory_takes_little(content: str) -> None:
+    code = f"""
+kernel = get_ipython().kernel
+session = kernel.session
+header, parent = session.msg_header('display_data'), kernel.get_parent('shell')['header']
+parts = [session.pack(part) for part in (header, parent, {{}})]
+parts.append({content})
+kernel.iopub_socket.send_multipart([b'display_data', b'<IDS|MSG>', session.sign(parts), *parts])
+"""
+    script = HOSTILE.replace("CODE", repr(code))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.splitlines()[-1]) < 300, "MiB more at the peak"
+
+
+async def test_process_1_can_not_be_reached_from_the_kernel(sandbox: IsolatedKernel) -> None:
+    code = """
+import os, signal
+for path in ("/proc/1/fd", "/proc/1/environ", "/proc/1/mem"):
+    try:
+        os.listdir(path) if path.endswith("fd") else open(path, "rb").read(1)
+        print(path, "is open")
+    except OSError as error:
+        print(path, type(error).__name__)
+os.kill(1, signal.SIGINT)
+"""
+    done = await run(sandbox, code)
+    closed = [f"/proc/1/{name} PermissionError" for name in ("fd", "environ", "mem")]
+    assert done.text.splitlines() == closed
     assert await works(sandbox)

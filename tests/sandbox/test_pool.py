@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -113,4 +114,6 @@ async def test_those_on_their_way_can_be_let_go_of_while_the_loop_that_asked_for
     sandbox = IsolatedKernel(DockerSandbox(pool_size=1))
     sandbox.prepare()
     # As a line magic does: the cell keeps its loop from running, and waits for another one.
-    threading.Thread(target=asyncio.run, args=(sandbox.stop(),)).run()
+    elsewhere = threading.Thread(target=asyncio.run, args=(sandbox.stop(),))
+    elsewhere.start()
+    elsewhere.join()

@@ -23,7 +23,8 @@ def sandbox(session: Session, options: argparse.Namespace) -> None:
 
 def _status(session: Session, _: Sequence[str]) -> None:
     state = "is running" if session.sandbox_running else "is not running"
-    say(f"The isolated kernel {state} (image {session.limits.image}).")
+    where = session.remote.server or session.remote.provider or f"image {session.limits.image}"
+    say(f"The isolated kernel {state} ({where}).")
     if installed := session.sandbox.requirements:
         say(f"Installed for it: {', '.join(installed)}.")
 
@@ -55,7 +56,7 @@ def _install(session: Session, words: Sequence[str]) -> None:
     if not installed:
         say(f"The isolated kernel has {', '.join(wanted)} already.")
         return
-    afresh = "; it was started afresh, and its variables and files are gone" if was_running else ""
+    afresh = "; it was started afresh, with its files, and with the variables that you sent" if was_running else ""
     say(f"The isolated kernel has {', '.join(installed)} now{afresh}.")
 
 

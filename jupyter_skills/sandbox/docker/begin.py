@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 
+from jupyter_skills.errors import SandboxFailed
 from jupyter_skills.sandbox.docker.engine import Engine
 from jupyter_skills.sandbox.docker.host import DockerHost
 from jupyter_skills.sandbox.docker.image.derived import ensure
@@ -86,7 +88,8 @@ class InDocker:
         try:
             if not _swept.is_set():
                 _swept.set()
-                sweep(engine)
+                with contextlib.suppress(SandboxFailed):  # what is left there keeps nobody from starting
+                    sweep(engine)
             return engine, ensure(engine, self._settings.image, requirements, on_line)
         except BaseException:
             engine.close()

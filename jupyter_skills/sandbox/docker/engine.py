@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import tarfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from docker.types import LogConfig, Ulimit
 from jupyter_skills.errors import BuildFailed, EngineMissing, ImageMissing, SandboxFailed
 from jupyter_skills.sandbox.docker.mounts import PODMAN_SIZE, PODMAN_TMPFS
 from jupyter_skills.sandbox.docker.stream import AttachedStream
+from jupyter_skills.sandbox.files import tar_of
 
 LABEL = "jupyter_skills.sandbox"
 _PATIENCE = 60
@@ -133,6 +133,14 @@ class Engine:
                 return str(self._client.images.get(image).id)
             except ImageNotFound:
                 return None
+
+    def image_names(self, image: str) -> list[str]:
+        """The names that an image has; none if it lost them to a newer one, or is gone."""
+        with _translated():
+            try:
+                return list(self._client.images.get(image).tags)
+            except ImageNotFound:
+                return []
 
     def images(self, label: str) -> list[ImageFacts]:
         """The images that have a label, given as ``key`` or ``key=value``; layers below others are left out."""
@@ -250,9 +258,13 @@ class Engine:
                     raise
 
     def remove(self, container: str) -> None:
-        """Removes a container that never started."""
-        with _translated(), contextlib.suppress(NotFound):
-            self._client.api.remove_container(container, force=True, v=True)
+        """Removes a container; one that is gone already, or about to be, is no error."""
+        with _translated():
+            try:
+                self._client.api.remove_container(container, force=True, v=True)
+            except APIError as error:
+                if error.status_code not in (404, 409):
+                    raise
 
     def containers(self, **labels: str) -> list[ContainerFacts]:
         """Our containers that have all these labels, whatever their state.
@@ -290,7 +302,7 @@ class Engine:
         said: list[str] = []
         with _translated():
             events = self._client.api.build(
-                fileobj=_tar(context),
+                fileobj=io.BytesIO(tar_of(context)),
                 custom_context=True,
                 tag=tag,
                 buildargs={"BASE": base} if base else {},
@@ -330,17 +342,6 @@ def _client() -> docker.DockerClient:
     if context is None or context.name == "default":
         return docker.from_env(timeout=_PATIENCE)
     return docker.DockerClient(base_url=host, tls=context.TLSConfig, timeout=_PATIENCE)
-
-
-def _tar(files: Mapping[str, bytes]) -> io.BytesIO:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for path, content in files.items():
-            member = tarfile.TarInfo(path)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    buffer.seek(0)
-    return buffer
 
 
 def _lines(event: Mapping[str, Any]) -> list[str]:

@@ -18,7 +18,7 @@ from jupyter_skills.errors import SandboxDied, SandboxFailed
 from jupyter_skills.sandbox.docker.container import gate_of, launch, limits_of
 from jupyter_skills.sandbox.docker.engine import Engine
 from jupyter_skills.sandbox.docker.link import Link
-from jupyter_skills.sandbox.exchange import Exchange
+from jupyter_skills.sandbox.exchange import Exchange, is_bounded
 from jupyter_skills.sandbox.host import Content, Look, OnMessage, ShellEnd, checked_look
 from jupyter_skills.sandbox.inside.frames import IOPUB, SHELL
 from jupyter_skills.sandbox.settings import DockerSandbox
@@ -49,6 +49,11 @@ class DockerHost:
 
     def __init__(self, engine: Engine, image: str, settings: DockerSandbox) -> None:
         self.image = ""
+        self.limits: Mapping[str, object] = {
+            "memory": settings.memory,
+            "cpus": settings.cpus,
+            "pids": settings.pids,
+        }
         self._engine = engine
         self._named = image
         self._settings = settings
@@ -90,9 +95,9 @@ class DockerHost:
     ) -> asyncio.Future[Content]:
         """See ``KernelHost``."""
         message = self._session.msg(kind, dict(content))
+        link = self._alive_link()
         future = self._exchange.begin(message["header"]["msg_id"], on_message, wants_idle=wants_idle)
-        assert self._link is not None
-        self._link.deliver(SHELL, self._session.serialize(message))
+        link.deliver(SHELL, self._session.serialize(message))
         return future
 
     async def interrupt(self) -> None:
@@ -110,17 +115,17 @@ class DockerHost:
     async def shell(self, command: str, *, limit: int, timeout: float, on_data: Callable[[bytes], None]) -> ShellEnd:
         """See ``KernelHost``."""
         link = self._alive_link()
-        answer = link.request("exec", argv=["bash", "-c", command], limit=limit, on_data=on_data)
-        waiting = asyncio.wrap_future(answer)
+        request = link.request("exec", argv=["bash", "-c", command], limit=limit, on_data=on_data)
+        waiting = asyncio.wrap_future(request.answer)
         try:
             await asyncio.wait({waiting}, timeout=timeout)
         except asyncio.CancelledError:
-            link.kill(answer)
+            link.kill(request)
             raise
         if in_time := waiting.done():
             result = waiting.result()
         else:
-            link.kill(answer)
+            link.kill(request)
             result = await waiting
         return ShellEnd(int(result.get("status", -1)) if in_time else None, int(result.get("dropped", 0)))
 
@@ -182,7 +187,7 @@ class DockerHost:
             await asyncio.sleep(_ASK_AGAIN)
 
     def _take(self, channel: int, parts: list[bytes]) -> None:
-        if channel not in (SHELL, IOPUB):
+        if channel not in (SHELL, IOPUB) or not is_bounded(parts):
             return
         try:
             message = self._session.deserialize(self._session.feed_identities(parts)[1])

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import zmq
@@ -26,12 +27,25 @@ from jupyter_skills.sandbox.inside import frames
 
 # Above this many bytes waiting for the container, the kernel's clients wait too.
 _HIGH_WATER = 16 * 1024 * 1024
-_LARGEST_FRAME = 64 * 1024 * 1024
+_LARGEST_FRAME = 32 * 1024 * 1024
 _STDERR_KEPT = 4096
 # Seconds for one request to the relay, which answers at once unless somebody inside keeps it from doing so.
 _ANSWER_WITHIN = 60.0
 
 Answer = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    """Something that the relay was asked for.
+
+    Args:
+        number: What it is known by.
+        answer: The relay's answer, or why there is none.
+    """
+
+    number: int
+    answer: Future[Answer]
 
 
 class Bridge(Protocol):
@@ -140,7 +154,7 @@ class Link:
 
     def request(
         self, op: str, *, body: bytes | None = None, on_data: Callable[[bytes], None] = lambda _: None, **fields: Any
-    ) -> Future[Answer]:
+    ) -> Request:
         """Asks the relay for something; see the ``_do_…`` methods in ``relay.py`` for what there is.
 
         Args:
@@ -150,8 +164,8 @@ class Link:
             **fields: More for the request.
 
         Returns:
-            The relay's answer. It fails with ``SandboxFailed`` if the relay can't do it, with ``SandboxDied`` if it is
-            gone.
+            Its answer is the relay's. It fails with ``SandboxFailed`` if the relay can't do it, with ``SandboxDied`` if
+            it is gone.
         """
         answer: Future[Answer] = Future()
         with self._lock:
@@ -162,14 +176,13 @@ class Link:
         if self.closed.is_set():
             if not answer.done():
                 answer.set_exception(self.gone())
-            return answer
-        answer.number = number  # type: ignore[attr-defined]  # so that a caller can name it to ``kill``
+            return Request(number, answer)
         self._send(frames.control(op=op, id=number, **fields))
         if body is not None:
             for at in range(0, len(body), frames.CHUNK):
                 self._send(frames.numbered(frames.DATA, number, body[at : at + frames.CHUNK]))
             self._send(frames.control(op="unpack", id=number))
-        return answer
+        return Request(number, answer)
 
     async def ask(
         self, op: str, *, body: bytes | None = None, on_data: Callable[[bytes], None] = lambda _: None, **fields: Any
@@ -179,18 +192,18 @@ class Link:
         Raises:
             SandboxFailed: The relay can't do it, is gone, or doesn't answer; one that doesn't is let go of.
         """
-        answer = self.request(op, body=body, on_data=on_data, **fields)
+        request = self.request(op, body=body, on_data=on_data, **fields)
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(answer), _ANSWER_WITHIN)
+            return await asyncio.wait_for(asyncio.wrap_future(request.answer), _ANSWER_WITHIN)
         except TimeoutError:
             self.close()
             raise SandboxFailed(
                 "The isolated kernel does not answer", "Run the cell again: a fresh one will start"
             ) from None
 
-    def kill(self, request: Future[Answer]) -> None:
+    def kill(self, request: Request) -> None:
         """Ends the program that an ``exec`` request started; its answer then comes as usual."""
-        self._send(frames.control(op="kill", id=request.number))  # type: ignore[attr-defined]
+        self._send(frames.control(op="kill", id=request.number))
 
     def close(self) -> None:
         """Lets go of the container, which ends it. Returns at once; ``closed`` is set when it is done."""

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from jupyter_skills.errors import SandboxFailed
+from jupyter_skills.sandbox.docker import owner
 from jupyter_skills.sandbox.docker.advice import advice_for
 from jupyter_skills.sandbox.docker.controls import Control, check_names, controls
 from jupyter_skills.sandbox.docker.engine import Engine, Limits
@@ -89,7 +90,7 @@ def facts_inside(engine: Engine, image: str, limits: Limits) -> dict[str, Any]:
         ImageMissing: The engine has no such image.
         SandboxFailed: The container didn't start, or didn't say what it found.
     """
-    container = engine.create(image, PROBE, limits, {"jupyter_skills.preflight": "1"})
+    container = engine.create(image, PROBE, limits, {**owner.labels(), "jupyter_skills.preflight": "1"})
     started = False
     try:
         stream = engine.attach(container)

@@ -37,8 +37,12 @@ def unpack(archive: IO[bytes], target: str, replace: bool) -> None:
             assert content is not None
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)  # were it a link, its target would be written to
-            with open(path, "wb") as file:
-                shutil.copyfileobj(content, file)
+            try:
+                with open(path, "wb") as file:
+                    shutil.copyfileobj(content, file)
+            except OSError:
+                os.unlink(path)  # half a file would look like a whole one
+                raise
             os.chmod(path, member.mode)
 
 

@@ -106,31 +106,37 @@ def split_parts(payload: bytes) -> list[bytes]:
 
 
 class Frames:
-    """Cuts a stream of bytes into frames.
+    """Cuts a stream of bytes into frames. Those over the limit are skipped, without being kept meanwhile.
 
     Args:
-        limit: The largest payload to accept, in bytes.
+        limit: The largest payload to take, in bytes.
     """
 
     def __init__(self, limit: int) -> None:
         self._buffer = bytearray()
         self._limit = limit
+        self._skip = 0
 
     def feed(self, piece: bytes) -> Iterator[tuple[int, bytes]]:
-        """The frames that this piece completes, each as channel and payload.
-
-        Raises:
-            ValueError: A payload is larger than the limit.
-        """
+        """The frames that this piece completes, each as channel and payload."""
+        if self._skip:
+            skipped = min(self._skip, len(piece))
+            self._skip -= skipped
+            piece = piece[skipped:]
         self._buffer += piece
         at = 0
         while len(self._buffer) - at >= _HEAD.size:
             size, channel = _HEAD.unpack_from(self._buffer, at)
-            if size > self._limit:
-                raise ValueError(f"a frame of {size} bytes is over the limit of {self._limit}")
-            if len(self._buffer) - at < _HEAD.size + size:
-                break
             start = at + _HEAD.size
-            yield channel, bytes(self._buffer[start : start + size])
+            there = len(self._buffer) - start
+            if size > self._limit:
+                at = start + min(size, there)
+                self._skip = size - min(size, there)
+                continue
+            if there < size:
+                break
+            with memoryview(self._buffer) as view:
+                payload = bytes(view[start : start + size])
             at = start + size
+            yield channel, payload
         del self._buffer[:at]

@@ -57,6 +57,7 @@ class Relay:
         os.set_blocking(wakeup_in, False)
         signal.set_wakeup_fd(wakeup_in)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGINT, lambda *_: None)  # code inside may send it
         self._poller.register(self._wakeup, zmq.POLLIN)
 
     def run(self) -> int:

@@ -23,6 +23,7 @@ from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest
 from tornado.websocket import WebSocketClientConnection, WebSocketClosedError, WebSocketError, websocket_connect
 
 from jupyter_skills.errors import SandboxDied, SandboxFailed
+from jupyter_skills.sandbox.exchange import is_bounded
 
 _UNREACHABLE = (OSError, HTTPClientError, WebSocketError)
 _LARGEST_MESSAGE = 128 * 1024 * 1024
@@ -203,8 +204,9 @@ class Channels:
             assert self._socket is not None
             while (text := await self._socket.read_message()) is not None:
                 heard = True
-                with contextlib.suppress(ValueError, RecursionError):
-                    self._take(json.loads(text) if isinstance(text, str) else None)
+                if isinstance(text, str) and is_bounded([text.encode()]):
+                    with contextlib.suppress(ValueError, RecursionError):
+                        self._take(json.loads(text))
             self._socket = None
             if heard and not self._ending:
                 try:

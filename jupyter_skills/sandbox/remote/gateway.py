@@ -43,6 +43,7 @@ class GatewayHost(ByCode):
     """
 
     image = ""
+    limits: Mapping[str, object] = {}
 
     def __init__(self, server: GatewayClient, kernel_name: str) -> None:
         self._kernel_name = kernel_name
@@ -214,11 +215,7 @@ class InGateway:
         refuse(requirements)
         host = GatewayHost(self._server or GatewayClient.instance(), self._kernel_name)
         await host.start()
-        try:
-            await get_ready(host, self._settings)
-        except BaseException:
-            await host.end()
-            raise
+        await get_ready(host, self._settings)
         return host
 
     def prepare(self, requirements: Sequence[str]) -> None:

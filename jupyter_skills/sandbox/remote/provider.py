@@ -73,6 +73,7 @@ class ProviderHost(ByCode):
     """
 
     image = ""
+    limits: Mapping[str, object] = {}
 
     def __init__(self, provider: Provider, name: str) -> None:
         self._provider = provider
@@ -237,11 +238,7 @@ class InProvider:
         refuse(requirements)
         host = ProviderHost(self._provider, self._name)
         await host.start()
-        try:
-            await get_ready(host, self._settings)
-        except BaseException:
-            await host.end()
-            raise
+        await get_ready(host, self._settings)
         return host
 
     def prepare(self, requirements: Sequence[str]) -> None:
