@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
@@ -23,6 +21,7 @@ from jupyter_skills.errors import (
     ModelUnreachable,
 )
 from jupyter_skills.models.client import Message, ModelReply, ModelRequest, TextDelta, ToolCall, Usage
+from jupyter_skills.models.litellm_import import imported
 
 # What a provider may want to get back in the next request, beside the text and the calls.
 _KEPT_FIELDS = ("reasoning_content", "thinking_blocks", "provider_specific_fields")
@@ -45,7 +44,7 @@ class LitellmClient:
 
     async def context(self, model: str) -> int | None:
         """See ``ModelClient``."""
-        litellm = await _litellm()
+        litellm = await imported()
         # The table itself: the function that looks things up in it asks some providers over the network.
         facts = litellm.model_cost.get(model) or litellm.model_cost.get(model.partition("/")[2]) or {}
         tokens = facts.get("max_input_tokens") or facts.get("max_tokens")
@@ -53,7 +52,7 @@ class LitellmClient:
 
     async def answer(self, request: ModelRequest) -> AsyncGenerator[TextDelta | ModelReply, None]:
         """Yields the text as it comes, then the whole reply; see ``ModelClient``."""
-        litellm = await _litellm()
+        litellm = await imported()
         arguments = _with_key(litellm, request)
         if request.stream:
             arguments["stream_options"] = {"include_usage": True}
@@ -81,24 +80,6 @@ class LitellmClient:
         if not request.stream and reply.text:
             yield TextDelta(reply.text)
         yield reply
-
-
-async def _litellm() -> Any:
-    """The library, imported off the event loop: its import takes seconds."""
-    return await asyncio.to_thread(_import)
-
-
-def _import() -> Any:
-    switch = "LITELLM_LOCAL_MODEL_COST_MAP"
-    before = os.environ.get(switch)
-    os.environ[switch] = before or "True"  # else the import asks a web server for prices
-    try:
-        litellm: Any = import_module("litellm")
-    finally:
-        if before is None:
-            del os.environ[switch]
-    litellm.suppress_debug_info = True  # else it prints advertisements into the cell
-    return litellm
 
 
 def _with_key(litellm: Any, request: ModelRequest) -> dict[str, Any]:

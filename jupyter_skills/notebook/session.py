@@ -76,10 +76,13 @@ class Session:
     def sandbox(self) -> IsolatedKernel:
         """The notebook's isolated kernel; made, but not started, at the first use."""
         if self._sandbox is None:
+            from jupyter_skills.models.litellm_sandbox import LitellmSandboxes
             from jupyter_skills.sandbox.begin import begin_with
             from jupyter_skills.sandbox.kernel import IsolatedKernel
 
-            self._sandbox = IsolatedKernel(self.limits, begin_with(self.limits, self.remote, self._sandbox_status))
+            self._sandbox = IsolatedKernel(
+                self.limits, begin_with(self.limits, self._sandbox_status, self.remote, LitellmSandboxes)
+            )
         return self._sandbox
 
     async def stop_sandbox(self) -> None:

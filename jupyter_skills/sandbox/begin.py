@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.sandbox.host import Begin
 from jupyter_skills.sandbox.settings import DockerSandbox, RemoteSandbox
 
+if TYPE_CHECKING:
+    from jupyter_skills.sandbox.remote.provider import Provider
 
-def begin_with(settings: DockerSandbox, remote: RemoteSandbox | None, on_status: Callable[[str], None]) -> Begin:
+
+def begin_with(
+    settings: DockerSandbox,
+    on_status: Callable[[str], None],
+    remote: RemoteSandbox | None = None,
+    provider: Callable[[str], Provider] | None = None,
+) -> Begin:
     """What starts the kernels of a session.
 
     Args:
         settings: Their limits.
-        remote: Where they run, if not in Docker.
         on_status: Called with a word on what is being waited for, and with nothing when the wait is over.
+        remote: Where they run, if not in Docker.
+        provider: Called for a sandbox provider by its name.
 
     Raises:
         UsageProblem: There is more than one place to choose from.
@@ -30,10 +40,10 @@ def begin_with(settings: DockerSandbox, remote: RemoteSandbox | None, on_status:
         from jupyter_skills.sandbox.remote.gateway import InGateway
 
         return InGateway(settings, remote.kernel_name, GatewayClient(parent=remote, url=remote.server))
-    if remote is not None and remote.provider:
+    if remote is not None and remote.provider and provider is not None:
         from jupyter_skills.sandbox.remote.provider import InProvider
 
-        return InProvider(settings, remote.provider)
+        return InProvider(settings, provider(remote.provider))
     from jupyter_skills.sandbox.docker.begin import InDocker
 
     return InDocker(settings, on_status)

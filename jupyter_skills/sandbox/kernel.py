@@ -38,7 +38,7 @@ class IsolatedKernel:
         self, settings: DockerSandbox, begin: Begin | None = None, on_status: Callable[[str], None] = lambda _: None
     ) -> None:
         self._settings = settings
-        self._begin = begin or begin_with(settings, None, on_status)
+        self._begin = begin or begin_with(settings, on_status)
         self._audit = AuditLog(settings)
         self._host: KernelHost | None = None
         self._turnstile = Turnstile()

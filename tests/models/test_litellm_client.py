@@ -207,7 +207,7 @@ import asyncio, os, sys
 met = []
 sys.addaudithook(lambda event, args: met.append(args) if event in ("socket.connect", "socket.getaddrinfo") else None)
 from jupyter_skills.models import litellm_client
-asyncio.run(litellm_client._litellm())
+asyncio.run(litellm_client.imported())
 assert "litellm" in sys.modules
 assert "LITELLM_LOCAL_MODEL_COST_MAP" not in os.environ
 assert not met, met

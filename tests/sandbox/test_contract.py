@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from jupyter_server.gateway.gateway_client import GatewayClient
 
+from jupyter_skills.models.litellm_sandbox import LitellmSandboxes
 from jupyter_skills.sandbox.host import Begin
 from jupyter_skills.sandbox.kernel import IsolatedKernel
 from jupyter_skills.sandbox.remote.gateway import InGateway
@@ -52,5 +53,5 @@ class TestProvider(SandboxContract):
     @classmethod
     def sandbox(cls) -> Iterator[IsolatedKernel]:
         with opensandbox() as provider:
-            yield from kernel(InProvider(SETTINGS, "opensandbox", api_base=provider.url, api_key=KEY))
+            yield from kernel(InProvider(SETTINGS, LitellmSandboxes("opensandbox", api_base=provider.url, api_key=KEY)))
             assert provider.sandboxes == {}, "it was deleted"

@@ -1,8 +1,8 @@
 """The isolated kernel at a sandbox provider: anything that can create a sandbox, run code in it, and delete it.
 
-litellm knows such providers, and is imported here when one of them is named. They give back what came of a piece of
-code only once it has ended, and can't interrupt it: what has to be stopped ends the sandbox. In it code must run in
-IPython, with state kept, as E2B's and OpenSandbox's code interpreters do.
+Those that litellm knows are in ``models/litellm_sandbox.py``. They give back what came of a piece of code only once it
+has ended, and can't interrupt it: what has to be stopped ends the sandbox. In it code must run in IPython, with state
+kept, as E2B's and OpenSandbox's code interpreters do.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import secrets
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
 from jupyter_skills.errors import SandboxDied, SandboxFailed
@@ -28,7 +26,6 @@ from jupyter_skills.sandbox.thread import LoopThread, outlasting
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
-_LIFETIME = 3600
 # E2B has names of its own for some of these.
 _KINDS = {
     "text": "text/plain",
@@ -221,22 +218,17 @@ class InProvider:
 
     Args:
         settings: The limits on what comes back; read at each start. What code may use is the provider's to say.
-        provider: The name of one that litellm knows, such as ``e2b`` or ``opensandbox``; or what runs code elsewhere.
-        lifetime: Seconds after which the provider ends a sandbox by itself, also should this process be killed.
-        **options: What litellm passes on to a provider that is named, such as ``api_key``, ``api_base``, ``template``.
+        provider: What runs code elsewhere; errors name it by its ``str``.
     """
 
-    def __init__(
-        self, settings: DockerSandbox, provider: str | Provider, *, lifetime: int = _LIFETIME, **options: Any
-    ) -> None:
+    def __init__(self, settings: DockerSandbox, provider: Provider) -> None:
         self._settings = settings
-        self._provider = _Litellm(provider, lifetime, options) if isinstance(provider, str) else provider
-        self._name = f"'{provider}'" if isinstance(provider, str) else type(provider).__name__
+        self._provider = provider
 
     async def __call__(self, requirements: Sequence[str]) -> ProviderHost:
         """See ``Begin``."""
         refuse(requirements)
-        host = ProviderHost(self._provider, self._name)
+        host = ProviderHost(self._provider, str(self._provider))
         await host.start()
         await get_ready(host, self._settings)
         return host
@@ -246,38 +238,6 @@ class InProvider:
 
     async def close(self) -> None:
         """See ``Begin``."""
-
-
-class _Litellm:
-    """A provider by its name in litellm. Implements ``Provider``."""
-
-    def __init__(self, name: str, lifetime: int, options: Mapping[str, Any]) -> None:
-        self._lifetime = lifetime
-        self._options = {"provider": name, **options}
-        self._keys = {key: value for key, value in self._options.items() if key in ("provider", "api_key", "api_base")}
-
-    async def acreate_sandbox(self) -> Any:
-        litellm = await asyncio.to_thread(_import)  # which takes seconds
-        return await litellm.acreate_sandbox(timeout=self._lifetime, **self._options)
-
-    async def arun_code(self, *, container: Any, code: str) -> Any:
-        return await _import().arun_code(container=container, code=code, **self._keys)
-
-    async def adelete_sandbox(self, *, container: Any) -> Any:
-        return await _import().adelete_sandbox(container=container, **self._keys)
-
-
-def _import() -> Any:
-    switch = "LITELLM_LOCAL_MODEL_COST_MAP"
-    before = os.environ.get(switch)
-    os.environ[switch] = before or "True"  # else the import asks a web server for prices
-    try:
-        litellm: Any = import_module("litellm")
-    finally:
-        if before is None:
-            del os.environ[switch]
-    litellm.suppress_debug_info = True  # else it prints advertisements into the cell
-    return litellm
 
 
 def _said(error: Exception) -> str:
