@@ -229,7 +229,7 @@ async def spare_of(kernel: IsolatedKernel) -> None:
 
     Nothing public tells: users need not know. The pool keeps a ``concurrent.futures.Future`` for each spare.
     """
-    pool = kernel._begin._pool  # type: ignore[attr-defined]
+    pool = kernel._launcher._pool  # type: ignore[attr-defined]
     await asyncio.wait({asyncio.wrap_future(spare) for spare in pool._spares})
 
 

@@ -6,10 +6,16 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from jupyter_skills.execution.output import IMAGE_TYPES, bounded, clean_text, compact_error, from_mime_bundle
+from jupyter_skills.execution.output import (
+    IMAGE_TYPES,
+    PictureBudget,
+    bounded,
+    clean_text,
+    compact_error,
+    from_mime_bundle,
+)
 from jupyter_skills.execution.result import Image, OnOutput
 
-_MOST_IMAGES = 50
 _MOST_IMAGE_BYTES = 64 * 1024 * 1024
 
 
@@ -26,7 +32,7 @@ class Heard:
         self._on_output = on_output
         self._lock = threading.Lock()
         self._shown = 0
-        self._pictures = 0
+        self._budget = PictureBudget()
         self._image_bytes = 0
         self._displays_left_out = 0
         self._text = ""
@@ -63,7 +69,7 @@ class Heard:
                 self._text = self._text[: self._limit] + self._text[-self._limit :]
             self._text += text
             shown, self._shown = self._shown, self._shown + len(text)
-        if shown < self._limit:
+        if text and shown < self._limit:
             self._on_output(text[: self._limit - shown])
 
     def message(self, kind: str, content: Mapping[str, Any]) -> None:
@@ -79,12 +85,11 @@ class Heard:
     def _display(self, bundle: object) -> None:
         if not isinstance(bundle, dict):
             return
-        if any(kind in bundle for kind in IMAGE_TYPES.values()):
-            if self._pictures >= _MOST_IMAGES or self._image_bytes >= _MOST_IMAGE_BYTES:
-                self._displays_left_out += 1
-                return
-            self._pictures += 1  # one that turns out to be none counts, too: finding that out takes time
-        image, text = from_mime_bundle(bundle)
+        has_picture = any(kind in bundle for kind in IMAGE_TYPES.values())
+        if has_picture and (self._budget.spent or self._image_bytes >= _MOST_IMAGE_BYTES):
+            self._displays_left_out += 1
+            return
+        image, text = from_mime_bundle(bundle, self._budget)
         if image is not None:
             self.images.append(image)
             self._image_bytes += len(image.data)

@@ -51,8 +51,37 @@ def bounded(text: str, limit: int, cut: int = 0) -> str:
     return f"{text[:head]}\n… {gap:,} characters left out …\n{text[len(text) - tail :]}"
 
 
-def checked_image(data: bytes) -> Image | None:
-    """The picture in these bytes, or None if there is none that is safe to show."""
+class PictureBudget:
+    """How much may be spent on finding out which bytes are pictures: decoding goes on after any deadline.
+
+    Args:
+        pictures: How many may be tried.
+        pixels: How many may be decoded.
+    """
+
+    def __init__(self, pictures: int = 50, pixels: int = 400_000_000) -> None:
+        self._pictures = pictures
+        self._pixels = pixels
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing is left."""
+        return self._pictures <= 0 or self._pixels <= 0
+
+    def take(self, pixels: int) -> bool:
+        """Takes what one picture needs; false if there is not enough left."""
+        self._pictures -= 1
+        self._pixels -= pixels
+        return self._pictures >= 0 and self._pixels >= 0
+
+
+def checked_image(data: bytes, budget: PictureBudget | None = None) -> Image | None:
+    """The picture in these bytes, or None if there is none that is safe to show.
+
+    Args:
+        data: The bytes.
+        budget: What may be spent on it and others; without one there is no limit but that on each.
+    """
     import PIL.Image
 
     try:
@@ -68,25 +97,28 @@ def checked_image(data: bytes) -> Image | None:
                     return None  # a page would decode them all
                 if kind == "image/jpeg" and data.count(_SCAN) > _MOST_SCANS:
                     return None  # each takes a few bytes, and goes over all pixels once more
+                rounds = max(frames, data.count(_SCAN) // 8 if kind == IMAGE_TYPES["JPEG"] else 1)
+                if budget is not None and not budget.take(width * height * rounds):
+                    return None
                 image.load()
     except Exception:  # noqa: BLE001 -- decoders raise all sorts for bytes that were made to hurt them
         return None
     return Image(data, kind, width, height)
 
 
-def decoded_image(content: object) -> Image | None:
+def decoded_image(content: object, budget: PictureBudget | None = None) -> Image | None:
     """The picture in a MIME bundle's entry, which holds bytes or their base64; None if there is none."""
     if isinstance(content, str):
         try:
             content = base64.b64decode(content)
         except (binascii.Error, ValueError):
             return None
-    return checked_image(content) if isinstance(content, bytes) else None
+    return checked_image(content, budget) if isinstance(content, bytes) else None
 
 
-def generated_file(path: str, content: bytes, saved_as: str = "") -> GeneratedFile:
-    """A file that code made, with its type found out."""
-    image = checked_image(content)
+def generated_file(path: str, content: bytes, budget: PictureBudget | None = None, saved_as: str = "") -> GeneratedFile:
+    """A file that code made, with its type found out; beyond the budget by its name alone."""
+    image = checked_image(content, budget)
     return GeneratedFile(path, content, image.mime_type if image else guessed_type(path), image, saved_as)
 
 
@@ -95,14 +127,14 @@ def guessed_type(path: str) -> str:
     return mimetypes.guess_type(path)[0] or "application/octet-stream"
 
 
-def from_mime_bundle(bundle: Mapping[str, Any]) -> tuple[Image | None, str]:
+def from_mime_bundle(bundle: Mapping[str, Any], budget: PictureBudget | None = None) -> tuple[Image | None, str]:
     """What may be taken from the data of a ``display_data`` or ``execute_result`` message.
 
     Returns:
         A picture, if the bundle has one; and its plain text.
     """
     for kind in IMAGE_TYPES.values():
-        image = decoded_image(bundle.get(kind))
+        image = decoded_image(bundle.get(kind), budget)
         if image is not None and image.mime_type == kind:
             return image, ""
     plain = bundle.get("text/plain", "")

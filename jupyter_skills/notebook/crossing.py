@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,9 @@ async def put(sandbox: ExchangingSandbox, path: str) -> list[str]:
         UsageProblem: There is none, it can't be read, or it is too large.
         SandboxProblem: It didn't arrive.
     """
-    found = await asyncio.to_thread(_read, expanded(path))
+    found = await asyncio.to_thread(_read, expanded(path)) if path else {}
+    if not found:
+        raise UsageProblem(f"There is no file in '{path}' to put", "Name a file, or a folder that has some")
     await sandbox.put(found)
     return list(found)
 
@@ -89,8 +92,10 @@ async def get(sandbox: ExchangingSandbox, path: str) -> list[str]:
         SandboxProblem: There is none, or it can't be taken out.
     """
     found = await sandbox.get(path)
+    # All of it at once could bring modules that code here imports, or settings that a shell here reads.
+    folder = "work" if posixpath.normpath(posixpath.join("/work", path)) == "/work" else "."
     try:
-        return [files.save(file, ".").saved_as for file in found]
+        return [files.save(file, folder).saved_as for file in found]
     except OSError as error:
         raise UsageProblem(
             f"It could not be saved here: {error.strerror}", "Make room, or go to another folder with '%cd'"
@@ -102,18 +107,26 @@ def _read(path: Path) -> dict[str, bytes]:
 
     if not path.exists():
         raise UsageProblem(f"There is no file '{path}'", "Check its path; a relative one starts at the working folder")
-    if path.is_dir():
-        paths = sorted(Path(folder, name) for folder, _, names in os.walk(path) for name in names)
-    else:
-        paths = [path]
     parent = os.path.dirname(os.path.abspath(path))
-    inside = {each: Path(os.path.relpath(each, parent)).as_posix() for each in paths if each.is_file()}
+    found: dict[str, bytes] = {}
+    room = ROOM
     try:
-        if (size := sum(each.stat().st_size for each in inside)) > ROOM:
-            raise UsageProblem(f"'{path}' has {size:,} bytes, more than the sandbox has room for", "Take a part of it")
-        return {name: each.read_bytes() for each, name in inside.items()}
+        for each in _files_below(path):
+            room -= each.stat().st_size
+            if room < 0:
+                raise UsageProblem(f"'{path}' is more than the sandbox has room for", "Take a part of it")
+            found[Path(os.path.relpath(each, parent)).as_posix()] = each.read_bytes()
     except OSError as error:
         raise UsageProblem(f"'{error.filename}' can't be read: {error.strerror}", "Check its permissions") from None
+    return found
+
+
+def _files_below(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        paths = iter([path])
+    else:
+        paths = (Path(folder, name) for folder, _, names in os.walk(path) for name in sorted(names))
+    return (each for each in paths if each.is_file())
 
 
 def _described(value: object) -> str:

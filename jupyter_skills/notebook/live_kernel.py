@@ -125,5 +125,5 @@ def _changed_since(folder: Path, before: dict[str, tuple[int, int]], limit: int)
                 content = (folder / name).read_bytes()
                 limit -= len(content)
                 # It lies where the user works already: that is where it is saved.
-                changed.append(generated_file(name, content, name))
+                changed.append(generated_file(name, content, saved_as=name))
     return tuple(changed)

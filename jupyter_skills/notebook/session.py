@@ -77,11 +77,11 @@ class Session:
         """The notebook's isolated kernel; made, but not started, at the first use."""
         if self._sandbox is None:
             from jupyter_skills.models.litellm_sandbox import LitellmSandboxes
-            from jupyter_skills.sandbox.begin import begin_with
             from jupyter_skills.sandbox.kernel import IsolatedKernel
+            from jupyter_skills.sandbox.launcher import launcher_for
 
             self._sandbox = IsolatedKernel(
-                self.limits, begin_with(self.limits, self._sandbox_status, self.remote, LitellmSandboxes)
+                self.limits, launcher_for(self.limits, self._sandbox_status, self.remote, LitellmSandboxes)
             )
         return self._sandbox
 

@@ -9,7 +9,7 @@ import tarfile
 from collections.abc import Iterable, Mapping
 
 from jupyter_skills.errors import SandboxFailed
-from jupyter_skills.execution.output import clean_text, generated_file
+from jupyter_skills.execution.output import PictureBudget, clean_text, generated_file
 from jupyter_skills.execution.result import GeneratedFile
 from jupyter_skills.sandbox.host import KernelHost, Look
 from jupyter_skills.sandbox.inside.folders import WORK
@@ -17,6 +17,7 @@ from jupyter_skills.sandbox.inside.folders import WORK
 ROOM = 200 * 1024 * 1024
 """Bytes that the working folder surely has room for."""
 _MOST_FRESH = 1000
+_LONGEST_SHOWN = 200
 _MOST_LISTED = 20_000
 
 
@@ -52,11 +53,12 @@ class WorkFolder:
         fresh = fresh[:_MOST_FRESH]
         self._seen = {path: facts for path, facts in self._seen.items() if path in now}
         found: list[GeneratedFile] = []
+        budget = PictureBudget()
         for path in fresh:
             size = now[path][0]
             self._seen[path] = now[path]
             if not _plain(path) or size > limit:
-                notes.append(f"The file {clean_text(path)!r} ({size:,} bytes) was left in the sandbox.")
+                notes.append(f"The file {_short(path)!r} ({size:,} bytes) was left in the sandbox.")
                 continue
             try:
                 content = await host.get(path, limit)
@@ -64,10 +66,10 @@ class WorkFolder:
                 del self._seen[path]  # it is given with the next call
                 raise
             if content is None:
-                notes.append(f"The file {path!r} could not be taken out of the sandbox.")
+                notes.append(f"The file {_short(path)!r} could not be taken out of the sandbox.")
                 continue
             limit -= len(content)
-            found.append(await asyncio.to_thread(generated_file, path, content))
+            found.append(await asyncio.to_thread(generated_file, path, content, budget))
         return tuple(found), notes
 
     async def expect(self, host: KernelHost, paths: Iterable[str]) -> None:
@@ -84,8 +86,13 @@ class WorkFolder:
         listed = await old.look(_MOST_LISTED)
         if not listed.complete or sum(size for size, _ in listed.files.values()) > ROOM:
             raise SandboxFailed("There is too much in the working folder", "Take it out with '%skill sandbox get'")
-        taken = {path: await old.get(path, ROOM) for path in listed.files if _plain(path)}
-        kept = {path: content for path, content in taken.items() if content is not None}
+        kept: dict[str, bytes] = {}
+        room = ROOM
+        for path in filter(_plain, listed.files):
+            content = await old.get(path, room)
+            if content is not None:
+                kept[path] = content
+                room -= len(content)  # a listing may say less than there is
         await new.put(await asyncio.to_thread(tar_of, kept), WORK, replace=False)
         await self.begin(new)
 
@@ -115,13 +122,15 @@ class WorkFolder:
                 "Take less, or raise it with '%config DockerSandbox.file_limit = …'",
             )
         found: list[GeneratedFile] = []
+        budget = PictureBudget()
         for name in sorted(there):
             content = await host.get(name, limit) if _plain(name) else None
+            limit -= len(content or b"")  # a listing may say less than there is
             if content is None:
                 raise SandboxFailed(
-                    f"The file '{clean_text(name)}' can't be taken out of the sandbox", "Give it another name, or path"
+                    f"The file '{_short(name)}' can't be taken out of the sandbox", "Give it another name, or path"
                 )
-            found.append(await asyncio.to_thread(generated_file, name, content))
+            found.append(await asyncio.to_thread(generated_file, name, content, budget))
         return tuple(found)
 
 
@@ -138,6 +147,12 @@ def tar_of(files: Mapping[str, bytes]) -> bytes:
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
     return buffer.getvalue()
+
+
+def _short(path: str) -> str:
+    """A path for a sentence."""
+    text = clean_text(path)
+    return text if len(text) <= _LONGEST_SHOWN else f"…{text[-_LONGEST_SHOWN:]}"
 
 
 def _plain(path: str) -> bool:

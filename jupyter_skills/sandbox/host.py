@@ -47,7 +47,7 @@ class ShellEnd:
 
 
 class KernelHost(Protocol):
-    """A started kernel in isolation. Made for one session by a ``Begin``; once it has ended it is not used again.
+    """A started kernel in isolation. Made for one session by a ``Launcher``; once it has ended it is not used again.
 
     Whatever is asked of one that is gone fails with ``SandboxDied``, which says what it died of.
     """
@@ -107,10 +107,10 @@ class KernelHost(Protocol):
         ...
 
 
-class Begin(Protocol):
+class Launcher(Protocol):
     """Starts kernels for a session."""
 
-    async def __call__(self, requirements: Sequence[str]) -> KernelHost:
+    async def launch(self, requirements: Sequence[str]) -> KernelHost:
         """Starts one.
 
         Args:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from jupyter_skills.errors import BuildFailed, SandboxDied, SandboxFailed, SandboxProblem, UsageProblem
 from jupyter_skills.execution.heard import Heard
 from jupyter_skills.execution.result import Execution, GeneratedFile, Language, OnOutput
 from jupyter_skills.sandbox import setup, variables
 from jupyter_skills.sandbox.audit import AuditLog
-from jupyter_skills.sandbox.begin import begin_with
 from jupyter_skills.sandbox.calls import Call
 from jupyter_skills.sandbox.contract import StagedSkill
 from jupyter_skills.sandbox.files import WorkFolder, tar_of
-from jupyter_skills.sandbox.host import Begin, KernelHost
+from jupyter_skills.sandbox.host import KernelHost, Launcher
 from jupyter_skills.sandbox.inside.folders import SKILLS, WORK
+from jupyter_skills.sandbox.launcher import launcher_for
 from jupyter_skills.sandbox.settings import DockerSandbox
+from jupyter_skills.sandbox.thread import to_the_end
 from jupyter_skills.sandbox.turnstile import Turnstile
 
 _LARGEST_SKILL = 64 * 1024 * 1024
@@ -30,15 +30,18 @@ class IsolatedKernel:
 
     Args:
         settings: Its limits; read at each start.
-        begin: Starts kernels; in Docker if not given.
+        launcher: Starts kernels; in Docker if not given.
         on_status: For Docker: called with a word on what is being waited for, and with nothing when the wait is over.
     """
 
     def __init__(
-        self, settings: DockerSandbox, begin: Begin | None = None, on_status: Callable[[str], None] = lambda _: None
+        self,
+        settings: DockerSandbox,
+        launcher: Launcher | None = None,
+        on_status: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._settings = settings
-        self._begin = begin or begin_with(settings, on_status)
+        self._launcher = launcher or launcher_for(settings, on_status)
         self._audit = AuditLog(settings)
         self._host: KernelHost | None = None
         self._turnstile = Turnstile()
@@ -70,7 +73,7 @@ class IsolatedKernel:
         """See ``Sandbox``."""
         async with self._turnstile.alone():
             await self._ended()
-            await self._begin.close()
+            await self._launcher.close()
 
     async def restart(self) -> None:
         """Ends it and starts a fresh one; variables and files are gone, what is installed stays."""
@@ -81,7 +84,7 @@ class IsolatedKernel:
     def prepare(self) -> None:
         """Called when code may run soon; returns at once. Has a kernel made ready if the settings ask for a pool."""
         if not self.running:
-            self._begin.prepare(self._requirements)
+            self._launcher.prepare(self._requirements)
 
     async def install(self, requirements: Sequence[str]) -> None:
         """Has packages there from now on; a kernel that runs without them starts afresh.
@@ -103,9 +106,9 @@ class IsolatedKernel:
                 await self._installed_for(skill)
             host = await self._started()
             for skill in skills:
-                if self._staged.get(skill.name) != skill.digest:
+                if self._staged.pop(skill.name, "") != skill.digest:
                     await host.put(await asyncio.to_thread(_archive_of, skill), f"{SKILLS}/{skill.name}", replace=True)
-                    self._staged[skill.name] = skill.digest
+                self._staged[skill.name] = skill.digest
 
     async def run(self, language: Language, code: str, *, timeout: float, on_output: OnOutput) -> Execution:
         """See ``Sandbox``."""
@@ -125,8 +128,8 @@ class IsolatedKernel:
                 self._notes, self._lost = notes, lost  # nobody has been told
                 given_up = Execution("interrupted", heard.text, seconds=time.monotonic() - began)
                 # Whatever still runs must not go on unseen, nor its output reach the next call.
-                await _to_the_end(call.calm(language))
-                await _to_the_end(self._written_down(given_up, language, code, timeout, host))
+                await to_the_end(call.calm(language))
+                await to_the_end(self._written_down(given_up, language, code, timeout, host))
                 raise
             files: tuple[GeneratedFile, ...] = ()
             if host.alive:
@@ -148,7 +151,7 @@ class IsolatedKernel:
                 notes=(*notes, *heard.notes),
                 cause=call.cause,
             )
-            self._begin.prepare(self._requirements)  # not before: it would have kept the processor from this call
+            self._launcher.prepare(self._requirements)  # not before: it would have kept the processor from this call
             return await self._written_down(execution, language, code, timeout, host)
 
     async def put(self, files: Mapping[str, bytes]) -> None:
@@ -188,7 +191,7 @@ class IsolatedKernel:
         if self._host is not None and self._host.alive:
             return self._host
         await self._ended()
-        self._host = await self._begin(self._requirements)
+        self._host = await self._launcher.launch(self._requirements)
         await self._work.begin(self._host)
         return self._host
 
@@ -203,7 +206,7 @@ class IsolatedKernel:
         self._staged.clear()
         old, self._host = self._host, host
         if old is not None:
-            await old.end()
+            await to_the_end(old.end())
 
     async def _written_down(
         self, execution: Execution, language: Language, code: str, timeout: float, host: KernelHost
@@ -224,12 +227,12 @@ class IsolatedKernel:
         if not new or not (absent := await setup.missing(await self._started(), new)):
             return
         wanted = tuple(sorted({*self._requirements, *absent}))
-        host = await self._begin(wanted)
+        host = await self._launcher.launch(wanted)
         used = self._used
         try:
             kept = await self._carried_over(host)
         except BaseException:
-            await host.end()
+            await to_the_end(host.end())
             raise
         self._requirements = wanted
         await self._replaced(host)
@@ -278,18 +281,3 @@ def _in_this_loop(on_output: OnOutput) -> OnOutput:
             loop.call_soon_threadsafe(on_output, text)
 
     return from_any_thread
-
-
-async def _to_the_end(work: Coroutine[Any, Any, object]) -> None:
-    """Awaits work that must come to its end even if whoever awaits it is cancelled again, meanwhile."""
-    task = asyncio.ensure_future(work)
-    cancelled = None
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError as error:
-            if task.cancelled():
-                break
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
 from jupyter_skills.sandbox.host import KernelHost
-from jupyter_skills.sandbox.thread import LoopThread
+from jupyter_skills.sandbox.thread import LoopThread, to_the_end
 
 Recipe = tuple[object, ...]
 Host = TypeVar("Host", bound=KernelHost)
@@ -59,7 +59,11 @@ class Pool(Generic[Host]):
                 host = await _kept(spare)
             except asyncio.CancelledError:
                 with self._lock:
-                    self._spares.insert(0, spare)
+                    usable = recipe == self._recipe and self._thread is not None
+                    if usable:
+                        self._spares.insert(0, spare)
+                if not usable:
+                    await to_the_end(_let_go(spare))
                 raise
             if host is not None and host.alive:
                 return host
@@ -76,10 +80,14 @@ class Pool(Generic[Host]):
         with self._lock:
             spares, self._spares = self._spares, []
             thread, self._thread = self._thread, None
-        for spare in spares:
-            await _let_go(spare)
-        if thread is not None:
-            thread.stop()
+        await to_the_end(_all_let_go(spares, thread))
+
+
+async def _all_let_go(spares: Iterable[Future[Host]], thread: LoopThread | None) -> None:
+    for spare in spares:
+        await _let_go(spare)
+    if thread is not None:
+        thread.stop()
 
 
 async def _kept(spare: Future[Host]) -> Host | None:

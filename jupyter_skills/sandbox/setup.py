@@ -9,7 +9,8 @@ from jupyter_skills.sandbox.host import KernelHost
 from jupyter_skills.sandbox.inside import text_of
 from jupyter_skills.sandbox.inside.folders import SKILLS
 from jupyter_skills.sandbox.settings import DockerSandbox
-from jupyter_skills.sandbox.silent import asked, error_of, said, silently
+from jupyter_skills.sandbox.silent import TAKEN, asked, error_of, said, silently
+from jupyter_skills.sandbox.thread import to_the_end
 
 _MOST_DISPLAYS = 200
 _MOST_DISPLAY_BYTES = 30 * 1024 * 1024  # a message of more is not taken outside
@@ -45,9 +46,9 @@ del _warm
 """
 
 _MISSING = """
-(lambda inside: exec({packages!r}, inside) or get_ipython().user_ns.update(
+(lambda run, inside: run({packages!r}, inside) or __import__("IPython").get_ipython().user_ns.update(
     __jupyter_skills__=inside["missing"]({requirements!r})
-))({{}})
+))(__import__("builtins").exec, {{}})
 """
 
 
@@ -70,7 +71,7 @@ async def get_ready(host: KernelHost, settings: DockerSandbox) -> None:
     try:
         problem = await silently(host, code)
     except BaseException:
-        await host.end()
+        await to_the_end(host.end())
         raise
     if problem:
         await host.end()
@@ -93,7 +94,7 @@ async def missing(host: KernelHost, requirements: Sequence[str]) -> list[str]:
         SandboxProblem: There is no telling.
     """
     code = _MISSING.format(packages=text_of("packages"), requirements=list(requirements))
-    reply = await asked(host, code, {"missing": "globals().pop('__jupyter_skills__')"})
+    reply = await asked(host, code, {"missing": TAKEN})
     if error_of(reply):
         return list(requirements)
     unmet = said(reply, "missing")

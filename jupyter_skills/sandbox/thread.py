@@ -1,4 +1,4 @@
-"""A thread with an event loop of its own: a session is used from several loops, and a connection lives in one."""
+"""Work that outlasts whoever waits for it: in a thread with an event loop of its own, in a plain one, or right here."""
 
 from __future__ import annotations
 
@@ -71,3 +71,34 @@ async def outlasting(work: Future[_T]) -> _T:
         if work.cancelled():
             raise SandboxDied("lost", "The isolated kernel is gone") from None
         raise
+
+
+async def to_the_end(work: Coroutine[Any, Any, object]) -> None:
+    """Awaits work that must come to its end even if whoever awaits it is cancelled again, meanwhile."""
+    task = asyncio.ensure_future(work)
+    cancelled = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            if task.cancelled():
+                break
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+
+
+async def in_thread(work: Callable[[], _T]) -> _T:
+    """Has a function called in a thread that keeps nothing from ending: neither its caller nor the process."""
+    outcome: Future[_T] = Future()
+
+    def call() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:  # noqa: BLE001 -- raised where it is awaited
+            outcome.set_exception(error)
+
+    threading.Thread(target=call, name="jupyter-skills-work", daemon=True).start()
+    waiting = asyncio.wrap_future(outcome)
+    await asyncio.wait({waiting})
+    return waiting.result()

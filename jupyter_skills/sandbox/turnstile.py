@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
@@ -14,19 +15,44 @@ class Turnstile:
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
-        self._last: Future[None] = Future()
-        self._last.set_result(None)
+        self._waiting: deque[tuple[Future[None], asyncio.AbstractEventLoop]] = deque()
+        self._taken = False
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
         """Waits for all who came before."""
-        mine: Future[None] = Future()
+        turn: Future[None] = Future()
         with self._mutex:
-            before, self._last = self._last, mine
+            if self._taken:
+                self._waiting.append((turn, asyncio.get_running_loop()))
+            else:
+                self._taken = True
+                turn.set_result(None)
         try:
-            if not before.done():
-                await asyncio.wait({asyncio.wrap_future(before)})
+            if not turn.done():
+                await asyncio.wait({asyncio.wrap_future(turn)})
+        except BaseException:
+            if not self._gives_up(turn):
+                self._next()
+            raise
+        try:
             yield
         finally:
-            # Who gives up waiting must not let the next one in before those in front are through.
-            before.add_done_callback(lambda _: mine.set_result(None))
+            self._next()
+
+    def _gives_up(self, turn: Future[None]) -> bool:
+        """Takes a turn out of the queue; false if it has come meanwhile."""
+        with self._mutex:
+            if turn.done():
+                return False
+            self._waiting = deque(one for one in self._waiting if one[0] is not turn)
+            return True
+
+    def _next(self) -> None:
+        with self._mutex:
+            while self._waiting:
+                turn, loop = self._waiting.popleft()
+                if not loop.is_closed():  # else nobody waits any more
+                    turn.set_result(None)
+                    return
+            self._taken = False

@@ -12,11 +12,13 @@ from jupyter_skills.sandbox.host import KernelHost
 from jupyter_skills.sandbox.inside import texts
 from jupyter_skills.sandbox.inside.folders import SKILLS
 from jupyter_skills.sandbox.inside.values import decode, encode
-from jupyter_skills.sandbox.silent import asked, error_of, said, silently
+from jupyter_skills.sandbox.silent import TAKEN, asked, error_of, said, silently
 
 _EXCHANGE = f"{SKILLS}/.exchange"
 _CROSS = """
-(lambda inside: [exec(text, inside) for text in {texts!r}])(dict(kernel=get_ipython().user_ns))
+(lambda run, inside: [run(text, inside) for text in {texts!r}])(
+    __import__("builtins").exec, {{"kernel": __import__("IPython").get_ipython().user_ns}}
+)
 """
 _TAKE = """
 import os
@@ -93,7 +95,7 @@ async def collect(host: KernelHost, name: str, limit: int) -> Parcel:
     """
     path = f"{_EXCHANGE}/{name}"
     code = _GIVE.format(folder=_EXCHANGE, path=path, name=name, limit=limit)
-    reply = await asked(host, _crossing(code), {"kind": "globals().pop('__jupyter_skills__')"})
+    reply = await asked(host, _crossing(code), {"kind": TAKEN})
     problem = error_of(reply)
     if problem == f"KeyError: {name!r}":
         raise NoSuchVariable(f"There is no variable '{name}' in the sandbox", "Check what the code there has made")

@@ -10,10 +10,10 @@ import pytest
 from jupyter_server.gateway.gateway_client import GatewayClient
 
 from jupyter_skills.models.litellm_sandbox import LitellmSandboxes
-from jupyter_skills.sandbox.host import Begin
+from jupyter_skills.sandbox.host import Launcher
 from jupyter_skills.sandbox.kernel import IsolatedKernel
-from jupyter_skills.sandbox.remote.gateway import InGateway
-from jupyter_skills.sandbox.remote.provider import InProvider
+from jupyter_skills.sandbox.remote.gateway import GatewayLauncher
+from jupyter_skills.sandbox.remote.provider import ProviderLauncher
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.testing.sandbox_contract import SandboxContract
 from tests.sandbox.opensandbox import KEY, opensandbox
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.docker
 SETTINGS = DockerSandbox(audit="off")
 
 
-def kernel(begin: Begin | None) -> Iterator[IsolatedKernel]:
+def kernel(begin: Launcher | None) -> Iterator[IsolatedKernel]:
     sandbox = IsolatedKernel(SETTINGS, begin)
     yield sandbox
     asyncio.run(sandbox.stop())
@@ -43,7 +43,7 @@ class TestGateway(SandboxContract):
     def sandbox(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IsolatedKernel]:
         folder = tmp_path_factory.mktemp("server")
         with jupyter("server", folder, {**os.environ, "HOME": str(folder)}) as url:
-            yield from kernel(InGateway(SETTINGS, server=GatewayClient(url=url, auth_token=TOKEN)))
+            yield from kernel(GatewayLauncher(SETTINGS, server=GatewayClient(url=url, auth_token=TOKEN)))
 
 
 class TestProvider(SandboxContract):
@@ -53,5 +53,7 @@ class TestProvider(SandboxContract):
     @classmethod
     def sandbox(cls) -> Iterator[IsolatedKernel]:
         with opensandbox() as provider:
-            yield from kernel(InProvider(SETTINGS, LitellmSandboxes("opensandbox", api_base=provider.url, api_key=KEY)))
+            yield from kernel(
+                ProviderLauncher(SETTINGS, LitellmSandboxes("opensandbox", api_base=provider.url, api_key=KEY))
+            )
             assert provider.sandboxes == {}, "it was deleted"

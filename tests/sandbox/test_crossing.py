@@ -187,29 +187,40 @@ async def test_a_kernel_that_hands_over_another_file_gets_one_readable_error(
     assert resident() - before < 100 * MIB
 
 
-SAYING = "globals = lambda: {{'__jupyter_skills__': type('Kind', (), {{'__repr__': lambda _: {}}})()}}"
+def answering(value: str) -> str:
+    """Code that puts another shell in the place of the one that the host asks for what it gets."""
+    return f"""
+Names = type("Names", (dict,), {{"pop": lambda *_: {value}}})
+IPython.get_ipython = lambda: type("Shell", (), {{"user_ns": Names(x=[1, 2])}})
+"""
+
+
+def saying(text: str) -> str:
+    return answering(f"type('Kind', (), {{'__repr__': lambda _: {text}}})()")
+
+
 LIES = {
-    "no such kind": "globals = lambda: {'__jupyter_skills__': 'pickle'}",
-    "a kind that is kept inside": "globals = lambda: {'__jupyter_skills__': 'parquet'}",
-    "another kind": "globals = lambda: {'__jupyter_skills__': 'npy'}",
-    "no text": "globals = lambda: {'__jupyter_skills__': {1: [2]}}",
-    "a kind without end": "globals = lambda: {'__jupyter_skills__': 'x' * 10**7}",
-    "brackets without end": SAYING.format("'[' * 10**6"),
-    "signs without end": SAYING.format("'-' * 10**6 + '1'"),
-    "code": SAYING.format("'__import__(\"os\").abort()'"),
-    "an error for an answer": "globals = lambda: 1 / 0",
-    "no shell": "get_ipython = lambda: 1 / 0",
-    "an error of many lines": "def get_ipython(): raise ValueError('\\x1b[2J\\n' * 10**6)",
-    "a shell of another kind": "get_ipython = lambda: type('Shell', (), {'user_ns': {'x': print}})",
+    "no such kind": answering("'pickle'"),
+    "a kind that is kept inside": answering("'parquet'"),
+    "another kind": answering("'npy'"),
+    "no text": answering("{1: [2]}"),
+    "a kind without end": answering("'x' * 10**7"),
+    "brackets without end": saying("'[' * 10**6"),
+    "signs without end": saying("'-' * 10**6 + '1'"),
+    "code": saying("'__import__(\"os\").abort()'"),
+    "an error for an answer": answering("1 / 0"),
+    "no shell": "IPython.get_ipython = lambda: 1 / 0",
+    "an error of many lines": "def lie(): raise ValueError('\\x1b[2J\\n' * 10**6)\nIPython.get_ipython = lie",
+    "a shell of another kind": "IPython.get_ipython = lambda: type('Shell', (), {'user_ns': {'x': print}})",
 }
 
 
 async def test_a_kernel_that_lies_about_a_value_gets_one_readable_error(sandbox: IsolatedKernel) -> None:
-    await run(sandbox, "x = [1, 2]; honest = get_ipython")
+    await run(sandbox, "import IPython; x = [1, 2]; honest = IPython.get_ipython")
     for lie in LIES.values():
         await run(sandbox, lie)
         assert "'x' can't be fetched from the sandbox" in await refused(sandbox, "x")
-        await run(sandbox, "get_ipython = honest; __builtins__.globals().pop('globals', 0)")
+        await run(sandbox, "IPython.get_ipython = honest")
         assert await sandbox.receive("x") == [1, 2]
 
 

@@ -19,7 +19,7 @@ from jupyter_skills.execution.result import Execution
 from jupyter_skills.sandbox.contract import StagedSkill
 from jupyter_skills.sandbox.files import tar_of
 from jupyter_skills.sandbox.kernel import IsolatedKernel
-from jupyter_skills.sandbox.remote.gateway import GatewayHost, InGateway
+from jupyter_skills.sandbox.remote.gateway import GatewayHost, GatewayLauncher
 from jupyter_skills.sandbox.settings import DockerSandbox
 from tests.conftest import until
 from tests.server.jupyter import TOKEN, fetch, jupyter
@@ -70,7 +70,7 @@ async def sandbox(server: str) -> AsyncIterator[IsolatedKernel]:
 
 def there(url: str, kernel_name: str = "python3-isolated", **settings: Any) -> IsolatedKernel:
     client = GatewayClient(**{"url": url, "auth_token": TOKEN, **settings})
-    return IsolatedKernel(SETTINGS, InGateway(SETTINGS, kernel_name, client))
+    return IsolatedKernel(SETTINGS, GatewayLauncher(SETTINGS, kernel_name, client))
 
 
 def kernels(url: str) -> list[dict[str, Any]]:

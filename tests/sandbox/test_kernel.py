@@ -146,3 +146,52 @@ async def test_thousands_of_files_are_told_apart(sandbox: IsolatedKernel) -> Non
     await run(sandbox, "import os\nfor number in range(20_000): open(f'many/x{number}', 'w').close()")
     with pytest.raises(SandboxFailed, match="more than 20,000 files"):
         await sandbox.get("zz.txt")
+
+
+async def test_any_number_of_calls_may_be_given_up_while_they_wait(sandbox: IsolatedKernel) -> None:
+    await sandbox.start()
+    first = asyncio.create_task(run(sandbox, "import time; time.sleep(0.5)"))
+    await asyncio.sleep(0)
+    waiting = [asyncio.create_task(run(sandbox, "1")) for _ in range(2000)]
+    await asyncio.sleep(0)
+    for call in waiting:
+        call.cancel()
+    await asyncio.wait({first, *waiting})
+    assert (await run(sandbox, "2")).text == "2\n"
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.3])
+async def test_a_start_that_is_given_up_twice_leaves_no_container(
+    sandbox: IsolatedKernel, containers: Callable[..., list[str]], seconds: float
+) -> None:
+    start = asyncio.create_task(sandbox.start())
+    await asyncio.wait({start}, timeout=seconds)
+    start.cancel()
+    await asyncio.wait({start}, timeout=0.01)
+    start.cancel()
+    await asyncio.wait({start})
+    await sandbox.stop()
+    until(lambda: not containers())
+
+
+async def test_names_of_built_ins_may_be_variables(sandbox: IsolatedKernel) -> None:
+    await run(sandbox, "dict = exec = globals = get_ipython = {'a': 1}; y = 3")
+    await sandbox.send("list", [1])
+    assert (await sandbox.receive("dict"), await sandbox.receive("y"), await sandbox.receive("list")) == (
+        {"a": 1},
+        3,
+        [1],
+    )
+
+
+async def test_a_listing_with_long_names_is_cut_and_the_call_comes_back(sandbox: IsolatedKernel) -> None:
+    code = """
+import os
+deep = "/".join(["x" * 250] * 14)
+os.makedirs(deep)
+for number in range(15_000): open(f"{deep}/{number}", "w").close()
+"""
+    done = await run(sandbox, code, timeout=60)
+    assert (done.outcome, done.state_lost) == ("ok", False)
+    assert "Of many files only 20,000 were looked at." in done.notes
+    assert sum(map(len, done.notes)) < 64 * 1024

@@ -160,6 +160,17 @@ async def test_a_hundred_calls_of_10_mib_leave_both_sides_as_they_were(sandbox: 
     assert int((await run(sandbox, inside)).text) - there < 20 * MIB
 
 
+async def test_pictures_among_files_are_decoded_within_bounds(sandbox: IsolatedKernel) -> None:
+    code = """
+from PIL import Image
+for number in range(60): Image.new("L", (8000, 4000)).save(f"{number:02}.png")
+"""
+    done = await run(sandbox, code, timeout=120)
+    assert len(done.files) == 60
+    assert 5 < sum(file.image is not None for file in done.files) < 20
+    assert all(file.mime_type == "image/png" for file in done.files)
+
+
 FORGERIES = {
     "idle": "get_ipython().kernel._publish_status('idle', 'shell')",
     "a question": (

@@ -38,8 +38,8 @@ def own(doing: str, ready: Connection) -> None:
             await heard.wait()
             assert not work.done()
         elif doing == "kept ready":
-            sandbox._begin.prepare(())
-            await sandbox._begin._pool.filled()
+            sandbox._launcher.prepare(())
+            await sandbox._launcher._pool.filled()
         ready.send("ready")
         await asyncio.sleep(600)
 
@@ -50,7 +50,7 @@ def own(doing: str, ready: Connection) -> None:
 def owners() -> Iterator[Callable[[str], multiprocessing.Process]]:
     """Starts owner processes, from a server that has the imports done."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__, "jupyter_skills.sandbox.docker.begin"])
+    context.set_forkserver_preload([__name__, "jupyter_skills.sandbox.docker.launcher"])
 
     def start(doing: str) -> multiprocessing.Process:
         here, there = context.Pipe()

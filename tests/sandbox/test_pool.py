@@ -11,7 +11,7 @@ import docker
 import pytest
 
 from jupyter_skills.errors import EngineMissing
-from jupyter_skills.sandbox.docker.begin import InDocker
+from jupyter_skills.sandbox.docker.launcher import DockerLauncher
 from jupyter_skills.sandbox.kernel import IsolatedKernel
 from jupyter_skills.sandbox.settings import DockerSandbox
 from tests.conftest import until
@@ -30,8 +30,8 @@ async def pooled() -> AsyncIterator[IsolatedKernel]:
 
 
 async def filled(sandbox: IsolatedKernel) -> None:
-    assert isinstance(sandbox._begin, InDocker)
-    await sandbox._begin._pool.filled()
+    assert isinstance(sandbox._launcher, DockerLauncher)
+    await sandbox._launcher._pool.filled()
 
 
 async def text(sandbox: IsolatedKernel, code: str) -> str:
@@ -117,3 +117,13 @@ async def test_those_on_their_way_can_be_let_go_of_while_the_loop_that_asked_for
     elsewhere = threading.Thread(target=asyncio.run, args=(sandbox.stop(),))
     elsewhere.start()
     elsewhere.join()
+
+
+async def test_a_stop_that_is_given_up_ends_them_all_the_same(containers: Callable[..., list[str]]) -> None:
+    sandbox = IsolatedKernel(DockerSandbox(pool_size=2))
+    sandbox.prepare()
+    stop = asyncio.create_task(sandbox.stop())
+    await asyncio.wait({stop}, timeout=0.05)
+    stop.cancel()
+    await asyncio.wait({stop})
+    until(lambda: not containers())

@@ -12,7 +12,7 @@ from jupyter_skills.errors import BuildFailed, SandboxFailed
 from jupyter_skills.execution.result import Execution
 from jupyter_skills.models.litellm_sandbox import LitellmSandboxes
 from jupyter_skills.sandbox.kernel import IsolatedKernel
-from jupyter_skills.sandbox.remote.provider import InProvider
+from jupyter_skills.sandbox.remote.provider import ProviderLauncher
 from jupyter_skills.sandbox.settings import DockerSandbox
 from tests.conftest import until
 from tests.sandbox.opensandbox import KEY, OpenSandbox, opensandbox
@@ -38,7 +38,7 @@ async def sandbox(provider: OpenSandbox) -> AsyncIterator[IsolatedKernel]:
 
 def there(provider: OpenSandbox, **options: Any) -> IsolatedKernel:
     options = {"api_base": provider.url, "api_key": KEY, **options}
-    return IsolatedKernel(SETTINGS, InProvider(SETTINGS, LitellmSandboxes("opensandbox", **options)))
+    return IsolatedKernel(SETTINGS, ProviderLauncher(SETTINGS, LitellmSandboxes("opensandbox", **options)))
 
 
 async def run(sandbox: IsolatedKernel, code: str) -> Execution:
@@ -52,7 +52,7 @@ async def test_a_wrong_key_is_one_line_with_what_to_check(provider: OpenSandbox)
 
 async def test_a_provider_that_litellm_does_not_know_is_named() -> None:
     with pytest.raises(SandboxFailed, match="'nobody'"):
-        await IsolatedKernel(SETTINGS, InProvider(SETTINGS, LitellmSandboxes("nobody"))).start()
+        await IsolatedKernel(SETTINGS, ProviderLauncher(SETTINGS, LitellmSandboxes("nobody"))).start()
 
 
 async def test_a_start_that_is_given_up_leaves_no_sandbox(provider: OpenSandbox, sandbox: IsolatedKernel) -> None:
@@ -82,7 +82,7 @@ async def test_what_is_not_installed_there_is_refused_in_one_line(sandbox: Isola
 
 async def test_any_object_with_the_three_functions_will_do() -> None:
     with pytest.raises(SandboxFailed, match=r"no sandbox to be had from .*Empty.*: there is no room"):
-        await IsolatedKernel(SETTINGS, InProvider(SETTINGS, Empty())).start()
+        await IsolatedKernel(SETTINGS, ProviderLauncher(SETTINGS, Empty())).start()
 
 
 class Empty:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping
+import selectors
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from jupyter_skills.errors import SandboxDied
@@ -14,9 +16,12 @@ from jupyter_skills.sandbox.docker.egress.gatekeeper import Gatekeeper
 from jupyter_skills.sandbox.docker.egress.rules import Rules
 from jupyter_skills.sandbox.docker.engine import Engine, Limits
 from jupyter_skills.sandbox.docker.link import Bridge, Gate, Link
+from jupyter_skills.sandbox.docker.stream import AttachedStream
 from jupyter_skills.sandbox.inside import program
 from jupyter_skills.sandbox.settings import DockerSandbox
 
+_PRINTED_WITHIN = 30.0
+_MOST_PRINTED = 1024 * 1024
 _COMMAND = ["python3", "-I", "-u", "-c", program("frames", "folders", "tallies", "programs", "probe", "proxy", "relay")]
 
 
@@ -91,3 +96,44 @@ def launch(
         engine.kill(container)
         raise
     return container, link
+
+
+def printed(
+    engine: Engine, image: str, command: Sequence[str], limits: Limits, labels: Mapping[str, str]
+) -> tuple[bytes, bytes]:
+    """What a program prints in a container of its own, confined as a kernel's is; it is ended if it takes long.
+
+    Returns:
+        Its output and its error output, as far as they are not too long.
+
+    Raises:
+        ImageMissing: The engine has no such image.
+        SandboxFailed: The container didn't start.
+    """
+    container = engine.create(image, command, limits, {**owner.labels(), **labels})
+    started = False
+    try:
+        stream = engine.attach(container)
+        try:
+            engine.start(container)
+            started = True
+            return _read_to_the_end(stream)
+        finally:
+            stream.close()
+    finally:
+        # One that started goes away by itself once it has ended.
+        (engine.kill if started else engine.remove)(container)
+
+
+def _read_to_the_end(stream: AttachedStream) -> tuple[bytes, bytes]:
+    output, errors = bytearray(), bytearray()
+    deadline = time.monotonic() + _PRINTED_WITHIN
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        while len(output) + len(errors) < _MOST_PRINTED and selector.select(deadline - time.monotonic()):
+            pieces = stream.read()
+            if pieces is None:
+                break
+            output += pieces[0]
+            errors += pieces[1]
+    return bytes(output), bytes(errors)

@@ -25,6 +25,7 @@ from jupyter_skills.sandbox.files import tar_of
 
 LABEL = "jupyter_skills.sandbox"
 _PATIENCE = 60
+_BUILD_MEMORY = 4 * 1024**3
 USER = "10001:10001"
 
 # Nothing of the host's environment gets in; these make Python and matplotlib at home on a read-only root.
@@ -307,6 +308,7 @@ class Engine:
                 tag=tag,
                 buildargs={"BASE": base} if base else {},
                 labels=dict(labels),
+                container_limits={"memory": _BUILD_MEMORY, "memswap": _BUILD_MEMORY},
                 rm=True,
                 forcerm=True,
                 decode=True,

@@ -22,6 +22,7 @@ from jupyter_skills.sandbox.exchange import Exchange, is_bounded
 from jupyter_skills.sandbox.host import Content, Look, OnMessage, ShellEnd, checked_look
 from jupyter_skills.sandbox.inside.frames import IOPUB, SHELL
 from jupyter_skills.sandbox.settings import DockerSandbox
+from jupyter_skills.sandbox.thread import to_the_end
 
 _READY_WITHIN = 30.0
 _GONE_WITHIN = 10.0
@@ -80,8 +81,7 @@ class DockerHost:
             await asyncio.wait_for(self._until_ready(), _READY_WITHIN)
         except BaseException as error:
             # The thread goes on, and what it starts must not outlive the wish for it.
-            await asyncio.wait({launching})
-            await self.end()
+            await to_the_end(self._given_up(launching))
             if isinstance(error, SandboxDied | TimeoutError):
                 reason = error.message if isinstance(error, SandboxDied) else f"no answer in {_READY_WITHIN:g} s"
                 raise SandboxFailed(
@@ -89,6 +89,10 @@ class DockerHost:
                     f"Check that the image '{self._named}' has python3 with ipykernel",
                 ) from None
             raise
+
+    async def _given_up(self, launching: asyncio.Future[None]) -> None:
+        await asyncio.wait({launching})
+        await self.end()
 
     def request(
         self, kind: str, content: Content, on_message: OnMessage, *, wants_idle: bool = True
@@ -126,6 +130,9 @@ class DockerHost:
             result = waiting.result()
         else:
             link.kill(request)
+            await asyncio.wait({waiting}, timeout=_GONE_WITHIN)
+            if not waiting.done():
+                await self.end()
             result = await waiting
         return ShellEnd(int(result.get("status", -1)) if in_time else None, int(result.get("dropped", 0)))
 

@@ -213,7 +213,11 @@ class Link:
     def gone(self) -> SandboxDied:
         """The error for those who still want something of the container."""
         if self._exited is None:
-            last = clean_text(self._stderr.decode(errors="replace")).strip().rpartition("\n")[2][:200]
+            said = clean_text(self._stderr.decode(errors="replace")).strip().splitlines()
+            # ipykernel greets whoever would start it by hand.
+            last = next(
+                (line.strip()[:200] for line in reversed(said) if line.strip() and "--existing" not in line), ""
+            )
             return SandboxDied("lost", f"The isolated kernel is gone{f' ({last})' if last else ''}")
         status = int(self._exited["status"])
         if status == -signal.SIGKILL and self._exited.get("out_of_memory"):

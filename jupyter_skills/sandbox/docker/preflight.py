@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import json
-import selectors
-import time
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from jupyter_skills.errors import SandboxFailed
-from jupyter_skills.sandbox.docker import owner
 from jupyter_skills.sandbox.docker.advice import advice_for
+from jupyter_skills.sandbox.docker.container import printed
 from jupyter_skills.sandbox.docker.controls import Control, check_names, controls
 from jupyter_skills.sandbox.docker.engine import Engine, Limits
 from jupyter_skills.sandbox.docker.engine_facts import EngineFacts
-from jupyter_skills.sandbox.docker.stream import AttachedStream
 from jupyter_skills.sandbox.inside import program
 
 PROBE = ("python3", "-I", "-c", program("probe"))
 """The command that has a container print its facts."""
-
-_WITHIN = 60.0
-_MOST_OUTPUT = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -90,20 +84,7 @@ def facts_inside(engine: Engine, image: str, limits: Limits) -> dict[str, Any]:
         ImageMissing: The engine has no such image.
         SandboxFailed: The container didn't start, or didn't say what it found.
     """
-    container = engine.create(image, PROBE, limits, {**owner.labels(), "jupyter_skills.preflight": "1"})
-    started = False
-    try:
-        stream = engine.attach(container)
-        try:
-            engine.start(container)
-            started = True
-            output, errors = _read_to_the_end(stream)
-        finally:
-            stream.close()
-    finally:
-        # One that started goes away by itself once it has ended.
-        (engine.kill if started else engine.remove)(container)
-    return parsed(output, errors)
+    return parsed(*printed(engine, image, PROBE, limits, {"jupyter_skills.preflight": "1"}))
 
 
 def parsed(output: bytes, errors: bytes) -> dict[str, Any]:
@@ -127,17 +108,3 @@ def parsed(output: bytes, errors: bytes) -> dict[str, Any]:
         "The container did not say what isolates it" + (f" ({last})" if last else ""),
         "Check that the image has python3, or build ours with 'jupyter skills sandbox build'",
     )
-
-
-def _read_to_the_end(stream: AttachedStream) -> tuple[bytes, bytes]:
-    output, errors = bytearray(), bytearray()
-    deadline = time.monotonic() + _WITHIN
-    with selectors.DefaultSelector() as selector:
-        selector.register(stream, selectors.EVENT_READ)
-        while len(output) + len(errors) < _MOST_OUTPUT and selector.select(deadline - time.monotonic()):
-            pieces = stream.read()
-            if pieces is None:
-                break
-            output += pieces[0]
-            errors += pieces[1]
-    return bytes(output), bytes(errors)

@@ -22,6 +22,7 @@ from jupyter_skills.sandbox.docker.container import gate_of, launch, limits_of
 from jupyter_skills.sandbox.docker.engine import Engine
 from jupyter_skills.sandbox.docker.link import Link
 from jupyter_skills.sandbox.settings import DockerSandbox
+from jupyter_skills.sandbox.thread import to_the_end
 
 KERNEL_NAME = "python3-isolated"
 _GONE_WITHIN = 10.0
@@ -107,10 +108,13 @@ class DockerProvisioner(KernelProvisionerBase):
             await asyncio.shield(launching)
         except asyncio.CancelledError:
             # The thread goes on, and what it starts must not outlive the wish for it.
-            await asyncio.wait({launching})
-            await self.cleanup()
+            await to_the_end(self._given_up(launching))
             raise
         return self.connection_info
+
+    async def _given_up(self, launching: asyncio.Future[None]) -> None:
+        await asyncio.wait({launching})
+        await self.cleanup()
 
     async def get_provisioner_info(self) -> dict[str, Any]:
         """Asked by a client that saves the state of its kernels."""

@@ -16,6 +16,7 @@ from typing import IO
 WORK, SKILLS = "/work", "/skills"
 _NEVER_PRODUCTS = {"__pycache__", ".ipynb_checkpoints"}
 _MOST_LOOKED_AT = 20_000
+_MOST_NAMED = 2 * 1024 * 1024  # characters of paths: the answer has to fit into one frame
 _FULL = 64 * 1024
 
 
@@ -57,7 +58,7 @@ def listing(limit: int, root: str = WORK) -> tuple[list[tuple[str, int, int]], b
         The files, and whether these are all.
     """
     found: list[tuple[str, int, int]] = []
-    folders, looked_at = [root], 0
+    folders, looked_at, room = [root], 0, _MOST_NAMED
     while folders:
         try:
             entries = os.scandir(folders.pop())
@@ -66,7 +67,8 @@ def listing(limit: int, root: str = WORK) -> tuple[list[tuple[str, int, int]], b
         with entries:
             for entry in entries:
                 looked_at += 1
-                if len(found) >= limit or looked_at > _MOST_LOOKED_AT:
+                room -= len(entry.path)
+                if len(found) >= limit or looked_at > _MOST_LOOKED_AT or room < 0:
                     return sorted(found), False
                 with contextlib.suppress(OSError, UnicodeError):
                     entry.path.encode()

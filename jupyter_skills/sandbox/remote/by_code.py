@@ -177,7 +177,7 @@ def expressed(expressions: dict[str, str]) -> str:
 
 
 def refuse(requirements: Sequence[str]) -> None:
-    """What a ``Begin`` does about packages if kernels are made by others.
+    """What a ``Launcher`` does about packages if kernels are made by others.
 
     Args:
         requirements: In PEP 508's notation; those that the kernel has already are not asked for.

@@ -190,8 +190,8 @@ class GatewayHost(ByCode):
         self._begin_end()  # a server restarts what died, and that would be left behind
 
 
-class InGateway:
-    """Starts kernels on a Jupyter server. Implements ``Begin``.
+class GatewayLauncher:
+    """Starts kernels on a Jupyter server. Implements ``Launcher``.
 
     Should this process be killed, its kernel runs on until the server culls it: see ``cull_idle_timeout`` there. A
     server also drops output that comes too fast, and says so in its place: see ``iopub_data_rate_limit``.
@@ -210,8 +210,8 @@ class InGateway:
         self._kernel_name = kernel_name
         self._server = server
 
-    async def __call__(self, requirements: Sequence[str]) -> GatewayHost:
-        """See ``Begin``."""
+    async def launch(self, requirements: Sequence[str]) -> GatewayHost:
+        """See ``Launcher``."""
         refuse(requirements)
         host = GatewayHost(self._server or GatewayClient.instance(), self._kernel_name)
         await host.start()
@@ -219,10 +219,10 @@ class InGateway:
         return host
 
     def prepare(self, requirements: Sequence[str]) -> None:
-        """See ``Begin``."""
+        """See ``Launcher``."""
 
     async def close(self) -> None:
-        """See ``Begin``."""
+        """See ``Launcher``."""
 
 
 def _silent(expression: str) -> Content:

@@ -213,8 +213,8 @@ class ProviderHost(ByCode):
         return self._died
 
 
-class InProvider:
-    """Starts kernels at a sandbox provider. Implements ``Begin``.
+class ProviderLauncher:
+    """Starts kernels at a sandbox provider. Implements ``Launcher``.
 
     Args:
         settings: The limits on what comes back; read at each start. What code may use is the provider's to say.
@@ -225,8 +225,8 @@ class InProvider:
         self._settings = settings
         self._provider = provider
 
-    async def __call__(self, requirements: Sequence[str]) -> ProviderHost:
-        """See ``Begin``."""
+    async def launch(self, requirements: Sequence[str]) -> ProviderHost:
+        """See ``Launcher``."""
         refuse(requirements)
         host = ProviderHost(self._provider, str(self._provider))
         await host.start()
@@ -234,10 +234,10 @@ class InProvider:
         return host
 
     def prepare(self, requirements: Sequence[str]) -> None:
-        """See ``Begin``."""
+        """See ``Launcher``."""
 
     async def close(self) -> None:
-        """See ``Begin``."""
+        """See ``Launcher``."""
 
 
 def _said(error: Exception) -> str:

@@ -4,8 +4,9 @@ An image is named for what it is made from, so that looking up the name says whe
 or another recipe makes another image. The packages come from wherever the base image's own pip is set up to look.
 
 What a skill asks for must not break the kernel it runs in. The kernel's version is therefore asked for along with
-the packages, and pip refuses a set that does not fit; whether the kernel can still be imported is tried last. All
-else that the base has may change its version: a skill that asks for ``numpy<2`` gets it.
+the packages, and pip refuses a set that does not fit; whether the kernel can still be imported is tried last, in a
+container that is confined as the kernel's will be. All else that the base has may change its version: a skill that
+asks for ``numpy<2`` gets it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from packaging.requirements import Requirement
 
 from jupyter_skills.errors import BuildFailed, ImageMissing, UsageProblem
 from jupyter_skills.execution.output import clean_text
-from jupyter_skills.sandbox.docker.engine import USER, Engine
+from jupyter_skills.sandbox.docker.container import printed
+from jupyter_skills.sandbox.docker.engine import USER, Engine, Limits
 from jupyter_skills.sandbox.inside import install
 
 REPOSITORY = "jupyter-skills-derived"
@@ -36,11 +38,14 @@ REQUIREMENTS_LABEL = "jupyter_skills.derived.requirements"
 # Seconds in which the engine ends a build that nobody listens to any more.
 _ENDED_WITHIN = 5.0
 _KEPT = 200
+_FINE = b"fine\n"
+_TRIAL = ["python3", "-c", "import ipykernel.kernelapp, zmq; print('fine')"]
+_LIMITS = Limits("1g", 1.0, 128)
 _SHOWN = 5
 _INSTALLER = Path(install.__file__).read_bytes()
 # The labels come first, so that a build that breaks off can tell what it left behind, and from what others did;
 # it also shares no layers with them.
-# Wheels may run code at the start of Python, so the trial import is no longer done by root.
+# Wheels may run code at the start of Python: no Python starts in the build once they are there.
 _RECIPE = f"""\
 ARG BASE
 FROM ${{BASE}}
@@ -49,7 +54,6 @@ USER 0:0
 COPY install.py requirements.txt /opt/jupyter-skills/
 RUN ["python3", "/opt/jupyter-skills/install.py", "/opt/jupyter-skills/requirements.txt"]
 USER {USER}
-RUN ["python3", "-c", "import ipykernel.kernelapp, zmq"]
 """
 # What only those who know the recipe can follow.
 _STEPS = re.compile(r"Step \d+/\d+ : |Requirement already satisfied: |Successfully (built|tagged) ")
@@ -169,12 +173,25 @@ def _build(engine: Engine, name: str, base: str, wanted: Sequence[str], on_line:
                 del said[:-_KEPT]
                 if not _STEPS.match(line):
                     on_line(line)
+        _try(engine, draft)
         if engine.image_id(name) is None:
             engine.name_image(draft, name)
     except BuildFailed as error:
         raise _failure(wanted, said, error) from None
     finally:
         _sweep(engine, build, draft)
+
+
+def _try(engine: Engine, image: str) -> None:
+    """Starts Python with the new packages, which may run code of theirs: confined, as the kernel will be.
+
+    Raises:
+        BuildFailed: The kernel can't be imported any more.
+    """
+    output, errors = printed(engine, image, _TRIAL, _LIMITS, {})
+    if not output.endswith(_FINE):
+        last = clean_text(errors.decode(errors="replace")).strip().rpartition("\n")[2][:_KEPT]
+        raise BuildFailed(f"the kernel does not start with them ({last or 'it said nothing'})", "Ask for others")
 
 
 def _sweep(engine: Engine, build: str, draft: str) -> None:

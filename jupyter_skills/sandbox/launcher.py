@@ -6,19 +6,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jupyter_skills.errors import UsageProblem
-from jupyter_skills.sandbox.host import Begin
+from jupyter_skills.sandbox.host import Launcher
 from jupyter_skills.sandbox.settings import DockerSandbox, RemoteSandbox
 
 if TYPE_CHECKING:
     from jupyter_skills.sandbox.remote.provider import Provider
 
 
-def begin_with(
+def launcher_for(
     settings: DockerSandbox,
     on_status: Callable[[str], None],
     remote: RemoteSandbox | None = None,
     provider: Callable[[str], Provider] | None = None,
-) -> Begin:
+) -> Launcher:
     """What starts the kernels of a session.
 
     Args:
@@ -37,13 +37,13 @@ def begin_with(
     if remote is not None and remote.server:
         from jupyter_server.gateway.gateway_client import GatewayClient
 
-        from jupyter_skills.sandbox.remote.gateway import InGateway
+        from jupyter_skills.sandbox.remote.gateway import GatewayLauncher
 
-        return InGateway(settings, remote.kernel_name, GatewayClient(parent=remote, url=remote.server))
+        return GatewayLauncher(settings, remote.kernel_name, GatewayClient(parent=remote, url=remote.server))
     if remote is not None and remote.provider and provider is not None:
-        from jupyter_skills.sandbox.remote.provider import InProvider
+        from jupyter_skills.sandbox.remote.provider import ProviderLauncher
 
-        return InProvider(settings, provider(remote.provider))
-    from jupyter_skills.sandbox.docker.begin import InDocker
+        return ProviderLauncher(settings, provider(remote.provider))
+    from jupyter_skills.sandbox.docker.launcher import DockerLauncher
 
-    return InDocker(settings, on_status)
+    return DockerLauncher(settings, on_status)

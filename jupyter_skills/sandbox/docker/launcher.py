@@ -1,4 +1,4 @@
-"""Starting kernels in Docker for a session: image, packages, controls, limits. Implements ``Begin``."""
+"""Starting kernels in Docker for a session: image, packages, controls, limits. Implements ``Launcher``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Sequence
 
-from jupyter_skills.errors import SandboxFailed
+from jupyter_skills.errors import BuildFailed, SandboxFailed
 from jupyter_skills.sandbox.docker.engine import Engine
 from jupyter_skills.sandbox.docker.host import DockerHost
 from jupyter_skills.sandbox.docker.image.derived import ensure
@@ -15,11 +15,12 @@ from jupyter_skills.sandbox.docker.owner import sweep
 from jupyter_skills.sandbox.pool import Pool
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.sandbox.setup import get_ready, warm_up
+from jupyter_skills.sandbox.thread import in_thread
 
 _swept = threading.Event()
 
 
-class InDocker:
+class DockerLauncher:
     """Starts kernels in containers, and keeps some ready if the settings say so.
 
     Args:
@@ -32,8 +33,8 @@ class InDocker:
         self._on_status = on_status
         self._pool = Pool(self._ready_ahead)
 
-    async def __call__(self, requirements: Sequence[str]) -> DockerHost:
-        """See ``Begin``."""
+    async def launch(self, requirements: Sequence[str]) -> DockerHost:
+        """See ``Launcher``."""
         recipe = self._recipe(requirements)
         host = await self._pool.take(recipe)
         if host is None:
@@ -42,11 +43,11 @@ class InDocker:
         return host
 
     def prepare(self, requirements: Sequence[str]) -> None:
-        """See ``Begin``."""
+        """See ``Launcher``."""
         self._pool.fill(self._recipe(requirements), self._settings.pool_size)
 
     async def close(self) -> None:
-        """See ``Begin``."""
+        """See ``Launcher``."""
         await self._pool.close()
 
     def _recipe(self, requirements: Sequence[str]) -> tuple[object, ...]:
@@ -68,17 +69,21 @@ class InDocker:
 
     async def _made(self, requirements: Sequence[str], on_status: Callable[[str], None]) -> DockerHost:
         loop = asyncio.get_running_loop()
+        given_up = threading.Event()
 
         def progress(line: str) -> None:
+            if given_up.is_set():
+                raise BuildFailed("Nobody waits for it any more", "Ask for it again")
             loop.call_soon_threadsafe(on_status, f"Installing {', '.join(requirements)}: {line}")
 
         try:
             on_status("Starting the isolated kernel")
-            engine, image = await asyncio.to_thread(self._image, requirements, progress)
+            engine, image = await in_thread(lambda: self._image(requirements, progress))
             host = DockerHost(engine, image, self._settings)
             await host.start()
             await get_ready(host, self._settings)
         finally:
+            given_up.set()
             on_status("")
         return host
 
