@@ -10,7 +10,10 @@ MIB = 1024 * 1024
 
 
 class DockerSandbox(Configurable):
-    """Settings of the isolated kernel. A changed setting takes effect when the sandbox next starts."""
+    """Settings of the isolated kernel.
+
+    Those of the container take effect when the sandbox next starts, the others (time, output, files, audit) at once.
+    """
 
     image = Unicode(
         DEFAULT_IMAGE,

@@ -195,6 +195,19 @@ async def test_forged_messages_are_inert(sandbox: IsolatedKernel, forgery: str) 
     assert await works(sandbox)
 
 
+async def test_a_forged_reply_ends_the_call_and_the_next_one_interrupts_what_goes_on(sandbox: IsolatedKernel) -> None:
+    code = """
+kernel = get_ipython().kernel
+content = {"status": "ok", "execution_count": 1, "payload": [], "user_expressions": {}}
+kernel.session.send(kernel.shell_stream, "execute_reply", content, kernel.get_parent("shell"), ident=b"relay")
+kernel._publish_status("idle", "shell")
+while True: pass
+"""
+    assert (await run(sandbox, code, timeout=10)).outcome == "ok"
+    assert (await run(sandbox, "print('next')", timeout=1)).outcome == "timeout"
+    assert await works(sandbox)
+
+
 async def test_nobody_is_asked_for_input(sandbox: IsolatedKernel) -> None:
     done = await run(sandbox, "input('Your key? ')")
     assert (done.outcome, "StdinNotImplementedError" in done.error) == ("error", True)

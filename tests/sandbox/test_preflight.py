@@ -237,3 +237,8 @@ def test_without_an_engine_one_line_says_so(said: Said, monkeypatch: pytest.Monk
     status, out, err = said()
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("error: No Docker engine answers")
+
+
+def test_what_is_waived_in_vain_is_told(engine: Engine) -> None:
+    result = preflight(engine, DEFAULT_IMAGE, LIMITS, ["seccomp"])
+    assert "seccomp holds; it need not be waived." in result.advice

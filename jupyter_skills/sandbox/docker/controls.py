@@ -63,16 +63,13 @@ def controls(facts: Facts, limits: Limits) -> list[Control]:
     return [Control(name, *judge(facts, limits), why) for name, judge, why in _CONTROLS]
 
 
-def check(facts: Facts, limits: Limits, waived: Collection[str]) -> list[str]:
+def check(facts: Facts, limits: Limits, waived: Collection[str]) -> None:
     """Refuses a container that lacks a control, unless it is waived.
 
     Args:
         facts: See ``controls``.
         limits: See ``controls``.
         waived: Names of controls that need not hold.
-
-    Returns:
-        The names that were waived in vain, because these controls hold.
 
     Raises:
         ControlMissing: A control that isn't waived does not hold; the error names each.
@@ -88,7 +85,6 @@ def check(facts: Facts, limits: Limits, waived: Collection[str]) -> list[str]:
             f"The sandbox lacks what isolation needs: {found}",
             f"See 'jupyter skills preflight', or do without by name: DockerSandbox.waive = [{names}]",
         )
-    return [control.name for control in judged if control.holds and control.name in waived]
 
 
 def check_names(waived: Iterable[str]) -> None:

@@ -74,7 +74,8 @@ def preflight(engine: Engine, image: str, limits: Limits, waived: Collection[str
     about = EngineFacts.of(engine.info(), limits.runtime)
     facts = facts_inside(engine, image, limits)
     judged = tuple(controls(facts, limits))
-    return Preflight(image, about, facts, judged, frozenset(waived), tuple(advice_for(about, judged)))
+    in_vain = [f"{each.name} holds; it need not be waived." for each in judged if each.holds and each.name in waived]
+    return Preflight(image, about, facts, judged, frozenset(waived), (*in_vain, *advice_for(about, judged)))
 
 
 def facts_inside(engine: Engine, image: str, limits: Limits) -> dict[str, Any]:
