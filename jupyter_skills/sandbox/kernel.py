@@ -124,6 +124,7 @@ class IsolatedKernel:
             call = Call(host, heard, self._settings.output_limit, self._work.last)
             try:
                 await call.run(language, code, timeout)
+                files = await self._made_by(call)
             except BaseException:
                 self._notes, self._lost = notes, lost  # nobody has been told
                 given_up = Execution("interrupted", heard.text, seconds=time.monotonic() - began)
@@ -131,14 +132,6 @@ class IsolatedKernel:
                 await to_the_end(call.calm(language))
                 await to_the_end(self._written_down(given_up, language, code, timeout, host))
                 raise
-            files: tuple[GeneratedFile, ...] = ()
-            if host.alive:
-                try:
-                    files, left = await self._work.fresh(host, self._settings.file_limit)
-                    await call.judge(self._work.last)
-                    heard.note(*left)
-                except SandboxProblem:
-                    heard.note("The sandbox died before its files could be looked at.")
             self._used = host.alive
             execution = Execution(
                 call.outcome,
@@ -186,6 +179,19 @@ class IsolatedKernel:
         """See ``ExchangingSandbox``."""
         async with self._turnstile.alone():
             return await variables.receive(await self._started(), name, self._settings.file_limit)
+
+    async def _made_by(self, call: Call) -> tuple[GeneratedFile, ...]:
+        """The files that a call left, if the kernel outlived it; notes what is to be said about them."""
+        if not call.host.alive:
+            return ()
+        try:
+            files, left = await self._work.fresh(call.host, self._settings.file_limit)
+            await call.judge(self._work.last)
+        except SandboxProblem:
+            call.heard.note("The sandbox died before its files could be looked at.")
+            return ()
+        call.heard.note(*left)
+        return files
 
     async def _started(self) -> KernelHost:
         if self._host is not None and self._host.alive:

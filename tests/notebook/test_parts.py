@@ -39,7 +39,10 @@ def test_an_unknown_option_is_no_prose() -> None:
 
 
 def test_options_are_parsed() -> None:
-    options, _ = parse_ask("-m x -s a -s 'b c' -r live -y -n -o v --max-steps 3 --timeout 1.5 --no-stream --soft go")
+    line = (
+        "-m x -s a -s 'b c' -r live -y -n -o v --send w --get x.csv --max-steps 3 --timeout 1.5 --no-stream --soft go"
+    )
+    options, _ = parse_ask(line)
     assert vars(options) == {
         "help": False,
         "model": "x",
@@ -48,6 +51,8 @@ def test_options_are_parsed() -> None:
         "yes": True,
         "new": True,
         "output": "v",
+        "send": ["w"],
+        "get": ["x.csv"],
         "system": None,
         "max_steps": 3,
         "timeout": 1.5,
