@@ -85,11 +85,17 @@ def notebook(workdir: Path) -> Iterator[Notebook]:
 
 
 @pytest.fixture
-def containers() -> Iterator[Callable[..., list[str]]]:
-    """Called for the ids of the sandboxes that a process owns; this one if none is named."""
+def engine() -> Iterator[Engine]:
+    """The Docker engine."""
     engine = Engine()
-    yield lambda owner=None: [found.id for found in engine.containers(owner=str(owner or os.getpid()))]
+    yield engine
     engine.close()
+
+
+@pytest.fixture
+def containers(engine: Engine) -> Callable[..., list[str]]:
+    """Called for the ids of the sandboxes that a process owns; this one if none is named."""
+    return lambda owner=None: [found.id for found in engine.containers(owner=str(owner or os.getpid()))]
 
 
 def write_skill(folder: Path, name: str, *, description: str = "Does a thing.", body: str = "Do it.") -> Path:

@@ -95,10 +95,10 @@ def checked_image(data: bytes, budget: PictureBudget | None = None) -> Image | N
                 frames = getattr(image, "n_frames", 1)
                 if frames > _MOST_FRAMES or frames * width * height > 10 * _MOST_PIXELS:
                     return None  # a page would decode them all
-                if kind == "image/jpeg" and data.count(_SCAN) > _MOST_SCANS:
+                scans = data.count(_SCAN) if image.format == "JPEG" else 1
+                if scans > _MOST_SCANS:
                     return None  # each takes a few bytes, and goes over all pixels once more
-                rounds = max(frames, data.count(_SCAN) // 8 if kind == IMAGE_TYPES["JPEG"] else 1)
-                if budget is not None and not budget.take(width * height * rounds):
+                if budget is not None and not budget.take(width * height * max(frames, scans // 8)):
                     return None
                 image.load()
     except Exception:  # noqa: BLE001 -- decoders raise all sorts for bytes that were made to hurt them

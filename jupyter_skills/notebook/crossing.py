@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,9 +90,11 @@ async def get(sandbox: ExchangingSandbox, path: str) -> list[str]:
         UsageProblem: It can't be saved here.
         SandboxProblem: There is none, or it can't be taken out.
     """
+    from jupyter_skills.sandbox.files import in_work
+
     found = await sandbox.get(path)
     # All of it at once could bring modules that code here imports, or settings that a shell here reads.
-    folder = "work" if posixpath.normpath(posixpath.join("/work", path)) == "/work" else "."
+    folder = "." if in_work(path) else "work"
     try:
         return [files.save(file, folder).saved_as for file in found]
     except OSError as error:

@@ -95,6 +95,11 @@ class Session:
         """Whether there is a container now."""
         return self._sandbox is not None and self._sandbox.running
 
+    @property
+    def installed(self) -> tuple[str, ...]:
+        """What the sandbox has beyond its image, in PEP 508's notation."""
+        return self._sandbox.requirements if self._sandbox is not None else ()
+
     async def _ask(self, options: argparse.Namespace, words: str, cell: str, magic: str) -> None:
         if options.help:
             print(ask_parser(magic).format_help())  # noqa: T201 -- help is what was asked for
@@ -115,7 +120,6 @@ class Session:
             if not options.soft:
                 raise
             print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 -- that is what --soft means
-            return
         finally:
             self._busy = False
 
@@ -131,16 +135,16 @@ class Session:
             raise UsageProblem(f"'{options.output}' can't be the name of a variable", "Give another with -o")
         conversation = Conversation() if options.new or self._conversation is None else self._conversation
         skills, broken = self._skills(options.skill)
-        renderer = self._renderer = renderer_for(self.shell)
-        for problem in broken:
-            renderer.show(Notice(str(problem)))
-        began = time.monotonic()
         router = Places(self, consent_given=options.yes).router(options.run, skills)
         place = router.default.place if router.default else "off"
         if place == "docker":
             self.sandbox.prepare()
         elif options.send or options.get:
             raise UsageProblem(f"--send and --get need the sandbox, and code runs in '{place}' here", "Say '-r docker'")
+        renderer = self._renderer = renderer_for(self.shell)
+        for problem in broken:
+            renderer.show(Notice(str(problem)))
+        began = time.monotonic()
         try:
             sent = await crossing.send(self.sandbox, self.shell.user_ns, options.send) if options.send else []
             there = f"The user has put into the container: {', '.join(sent)}." if sent else ""

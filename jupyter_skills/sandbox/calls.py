@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from jupyter_skills.errors import SandboxDied, SandboxFailed
 from jupyter_skills.execution.heard import Heard
 from jupyter_skills.execution.result import Cause, Language, Outcome
-from jupyter_skills.sandbox.host import KernelHost, Look
+from jupyter_skills.sandbox.host import KernelHost, Look, ignore
 
 _INTERRUPT_GRACE = 2.0
 _SIGNALS = {int(number) for number in signal.Signals}
@@ -59,7 +59,7 @@ class Call:
             return
         try:
             await self.host.interrupt()
-            await asyncio.wait_for(self.host.request("kernel_info_request", {}, lambda *_: None), _INTERRUPT_GRACE)
+            await asyncio.wait_for(self.host.request("kernel_info_request", {}, ignore), _INTERRUPT_GRACE)
         except (TimeoutError, SandboxFailed):
             await self.host.end()
 

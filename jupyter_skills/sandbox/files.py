@@ -102,10 +102,9 @@ class WorkFolder:
         Raises:
             SandboxFailed: There is none, it can't be taken out, or it is over the limit.
         """
-        absolute = posixpath.normpath(posixpath.join(WORK, path))
-        wanted = absolute.removeprefix(WORK).strip("/")
+        wanted = in_work(path)
         look = await host.look(_MOST_LISTED)
-        listed = look.files if f"{absolute}/".startswith(f"{WORK}/") else {}
+        listed = {} if wanted is None else look.files
         there = {
             found: facts[0] for found, facts in listed.items() if f"{found}/".startswith(f"{wanted}/" if wanted else "")
         }
@@ -132,6 +131,14 @@ class WorkFolder:
                 )
             found.append(await asyncio.to_thread(generated_file, name, content, budget))
         return tuple(found)
+
+
+def in_work(path: str) -> str | None:
+    """A path as it is within the working folder, empty for all of it; None if it leads out of it."""
+    within = posixpath.relpath(posixpath.join(WORK, path), WORK)
+    if within.partition("/")[0] == "..":
+        return None
+    return "" if within == "." else within
 
 
 def tar_of(files: Mapping[str, bytes]) -> bytes:

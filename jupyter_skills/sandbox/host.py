@@ -12,6 +12,10 @@ OnMessage = Callable[[str, Content], None]
 """Called with the type and the content of each message; by any thread, and it must not wait."""
 
 
+def ignore(_: str, __: Content) -> None:
+    """An ``OnMessage`` for requests whose reply is all that matters."""
+
+
 @dataclass(frozen=True)
 class Look:
     """What can be seen of a sandbox from within. Code in it may have lied about any of this.

@@ -17,7 +17,6 @@ from jupyter_skills.sandbox.contract import StagedSkill
 from jupyter_skills.sandbox.files import WorkFolder, tar_of
 from jupyter_skills.sandbox.host import KernelHost, Launcher
 from jupyter_skills.sandbox.inside.folders import SKILLS, WORK
-from jupyter_skills.sandbox.launcher import launcher_for
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.sandbox.thread import to_the_end
 from jupyter_skills.sandbox.turnstile import Turnstile
@@ -41,7 +40,7 @@ class IsolatedKernel:
         on_status: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._settings = settings
-        self._launcher = launcher or launcher_for(settings, on_status)
+        self._launcher = launcher or _in_docker(settings, on_status)
         self._audit = AuditLog(settings)
         self._host: KernelHost | None = None
         self._turnstile = Turnstile()
@@ -266,6 +265,12 @@ class IsolatedKernel:
                 self._sent.discard(name)
         kept = f", and the variables that the user sent ({', '.join(sorted(self._sent))})" if self._sent else ""
         return f"{files}{kept}; all other variables are gone."
+
+
+def _in_docker(settings: DockerSandbox, on_status: Callable[[str], None]) -> Launcher:
+    from jupyter_skills.sandbox.docker.launcher import DockerLauncher
+
+    return DockerLauncher(settings, on_status)
 
 
 def _archive_of(skill: StagedSkill) -> bytes:

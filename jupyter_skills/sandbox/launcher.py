@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def launcher_for(
     settings: DockerSandbox,
     on_status: Callable[[str], None],
-    remote: RemoteSandbox | None = None,
-    provider: Callable[[str], Provider] | None = None,
+    remote: RemoteSandbox,
+    provider: Callable[[str], Provider],
 ) -> Launcher:
     """What starts the kernels of a session.
 
@@ -30,17 +30,17 @@ def launcher_for(
     Raises:
         UsageProblem: There is more than one place to choose from.
     """
-    if remote is not None and remote.server and remote.provider:
+    if remote.server and remote.provider:
         raise UsageProblem(
             "RemoteSandbox has both a server and a provider", "Leave one empty: code can run in one place only"
         )
-    if remote is not None and remote.server:
+    if remote.server:
         from jupyter_server.gateway.gateway_client import GatewayClient
 
         from jupyter_skills.sandbox.remote.gateway import GatewayLauncher
 
         return GatewayLauncher(settings, remote.kernel_name, GatewayClient(parent=remote, url=remote.server))
-    if remote is not None and remote.provider and provider is not None:
+    if remote.provider:
         from jupyter_skills.sandbox.remote.provider import ProviderLauncher
 
         return ProviderLauncher(settings, provider(remote.provider))

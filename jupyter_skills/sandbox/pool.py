@@ -31,6 +31,11 @@ class Pool(Generic[Host]):
         self._recipe: Recipe = ()
         self._spares: list[Future[Host]] = []
 
+    @property
+    def empty(self) -> bool:
+        """Whether there are no spares, made or on their way."""
+        return not self._spares
+
     def fill(self, recipe: Recipe, size: int) -> None:
         """Begins to make spares until there are ``size``; those of another recipe are let go of.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from traitlets import CFloat, CInt, List, Unicode
 from traitlets.config import Configurable
 
+KERNEL_NAME = "python3-isolated"
+"""The kernelspec of the isolated kernel, for other Jupyter clients."""
 DEFAULT_IMAGE = "jupyter-skills-sandbox:latest"
 MIB = 1024 * 1024
 
@@ -57,7 +59,7 @@ class RemoteSandbox(Configurable):
         help="The address of a Jupyter server, Kernel Gateway or Enterprise Gateway whose kernels run isolated code. "
         "How it is reached besides is said by GatewayClient and the JUPYTER_GATEWAY_ variables, the token among them.",
     ).tag(config=True)
-    kernel_name = Unicode("python3-isolated", help="The kernelspec to start there.").tag(config=True)
+    kernel_name = Unicode(KERNEL_NAME, help="The kernelspec to start there.").tag(config=True)
     provider = Unicode(
         "", help="A sandbox provider that litellm knows, such as 'e2b' or 'opensandbox', to run isolated code at."
     ).tag(config=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from jupyter_skills.errors import SandboxFailed
 from jupyter_skills.execution.output import clean_text
-from jupyter_skills.sandbox.host import Content, KernelHost
+from jupyter_skills.sandbox.host import Content, KernelHost, ignore
 
 TAKEN = "__import__('IPython').get_ipython().user_ns.pop('__jupyter_skills__')"
 """An expression for what code left for the host. Names of the user's may mean anything, those of built-ins too."""
@@ -30,7 +30,7 @@ async def asked(host: KernelHost, code: str, expressions: Mapping[str, str]) -> 
         SandboxProblem: The kernel does not answer, and was ended.
     """
     content: dict[str, Any] = {"code": code, "silent": True, "store_history": False, "allow_stdin": False}
-    request = host.request("execute_request", {**content, "user_expressions": dict(expressions)}, lambda *_: None)
+    request = host.request("execute_request", {**content, "user_expressions": dict(expressions)}, ignore)
     await asyncio.wait({request}, timeout=_WITHIN)
     if not request.done():
         await host.end()

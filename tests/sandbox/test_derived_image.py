@@ -21,13 +21,6 @@ Base = Callable[..., str]
 
 
 @pytest.fixture
-def engine() -> Iterator[Engine]:
-    engine = Engine()
-    yield engine
-    engine.close()
-
-
-@pytest.fixture
 def base(engine: Engine) -> Iterator[Base]:
     """Called for an image of this test's own: the sandbox's with some more lines of a Dockerfile."""
     made: list[str] = []

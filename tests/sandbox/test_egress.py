@@ -18,10 +18,9 @@ from traitlets.config import Config
 
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.execution.result import Execution
-from jupyter_skills.sandbox.docker.provisioner import KERNEL_NAME
 from jupyter_skills.sandbox.inside.proxy import PORT
 from jupyter_skills.sandbox.kernel import IsolatedKernel
-from jupyter_skills.sandbox.settings import DockerSandbox
+from jupyter_skills.sandbox.settings import KERNEL_NAME, DockerSandbox
 
 pytestmark = pytest.mark.docker
 

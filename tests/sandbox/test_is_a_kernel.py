@@ -12,7 +12,7 @@ import nbformat
 import pexpect
 import pytest
 
-from jupyter_skills.sandbox.docker.provisioner import KERNEL_NAME
+from jupyter_skills.sandbox.settings import KERNEL_NAME
 from tests.conftest import until
 
 pytestmark = pytest.mark.docker

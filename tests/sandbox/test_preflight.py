@@ -49,13 +49,6 @@ Said = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def engine() -> Iterator[Engine]:
-    engine = Engine()
-    yield engine
-    engine.close()
-
-
-@pytest.fixture
 def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Said:
     """Runs a command line in this process; gives its status and what it said."""
     monkeypatch.setenv("COLUMNS", "100")

@@ -10,7 +10,7 @@ import pytest
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
-from jupyter_skills.sandbox.docker.provisioner import KERNEL_NAME
+from jupyter_skills.sandbox.settings import KERNEL_NAME
 from tests.conftest import until
 
 pytestmark = pytest.mark.docker

@@ -25,8 +25,8 @@ def _status(session: Session, _: Sequence[str]) -> None:
     state = "is running" if session.sandbox_running else "is not running"
     where = session.remote.server or session.remote.provider or f"image {session.limits.image}"
     say(f"The isolated kernel {state} ({where}).")
-    if installed := session.sandbox.requirements:
-        say(f"Installed for it: {', '.join(installed)}.")
+    if session.installed:
+        say(f"Installed for it: {', '.join(session.installed)}.")
 
 
 def _start(session: Session, words: Sequence[str]) -> None:
@@ -49,10 +49,10 @@ def _install(session: Session, words: Sequence[str]) -> None:
 
     wanted = check(words)
     was_running = session.sandbox_running
-    before = set(session.sandbox.requirements)
+    before = set(session.installed)
     with session.telling(say):
         run_now(session.sandbox.install, wanted)
-    installed = sorted(set(session.sandbox.requirements) - before)
+    installed = sorted(set(session.installed) - before)
     if not installed:
         say(f"The isolated kernel has {', '.join(wanted)} already.")
         return

@@ -71,22 +71,14 @@ def launch(
         UsageProblem: There is no control of a name that is waived.
     """
     container = engine.create(image, _COMMAND, limits, {**owner.labels(), **labels})
-    try:
+    with contextlib.ExitStack() as undo:
+        undo.callback(_remove, engine, container)
         stream = engine.attach(container)
-        try:
-            made = bridge()
-            try:
-                engine.start(container)
-            except BaseException:
-                made.close(SandboxDied("lost", "The container did not start"))
-                raise
-        except BaseException:
-            stream.close()
-            raise
-    except BaseException:
-        with contextlib.suppress(Exception):
-            engine.remove(container)
-        raise
+        undo.callback(stream.close)
+        made = bridge()
+        undo.callback(made.close, SandboxDied("lost", "The container did not start"))
+        engine.start(container)
+        undo.pop_all()
     link = Link(stream, made, gate)
     try:
         check(link.start(), limits, waived)
@@ -123,6 +115,12 @@ def printed(
     finally:
         # One that started goes away by itself once it has ended.
         (engine.kill if started else engine.remove)(container)
+
+
+def _remove(engine: Engine, container: str) -> None:
+    """Removes a container that did not start; what kept it from starting is what is to be told."""
+    with contextlib.suppress(Exception):
+        engine.remove(container)
 
 
 def _read_to_the_end(stream: AttachedStream) -> tuple[bytes, bytes]:

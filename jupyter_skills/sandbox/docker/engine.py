@@ -16,6 +16,7 @@ import docker
 import requests
 from docker.context import ContextAPI
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.models.images import Image
 from docker.types import LogConfig, Ulimit
 
 from jupyter_skills.errors import BuildFailed, EngineMissing, ImageMissing, SandboxFailed
@@ -121,27 +122,25 @@ class Engine:
 
     def image_labels(self, image: str) -> dict[str, str] | None:
         """The labels of an image, or None if the engine doesn't have it."""
-        with _translated():
-            try:
-                return dict(self._client.images.get(image).labels or {})
-            except ImageNotFound:
-                return None
+        found = self._image(image)
+        return None if found is None else dict(found.labels or {})
 
     def image_id(self, image: str) -> str | None:
         """The id of an image, ``sha256:…``, or None if the engine doesn't have it."""
-        with _translated():
-            try:
-                return str(self._client.images.get(image).id)
-            except ImageNotFound:
-                return None
+        found = self._image(image)
+        return None if found is None else str(found.id)
 
     def image_names(self, image: str) -> list[str]:
         """The names that an image has; none if it lost them to a newer one, or is gone."""
+        found = self._image(image)
+        return [] if found is None else list(found.tags)
+
+    def _image(self, image: str) -> Image | None:
         with _translated():
             try:
-                return list(self._client.images.get(image).tags)
+                return self._client.images.get(image)
             except ImageNotFound:
-                return []
+                return None
 
     def images(self, label: str) -> list[ImageFacts]:
         """The images that have a label, given as ``key`` or ``key=value``; layers below others are left out."""

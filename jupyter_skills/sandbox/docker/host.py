@@ -19,7 +19,7 @@ from jupyter_skills.sandbox.docker.container import gate_of, launch, limits_of
 from jupyter_skills.sandbox.docker.engine import Engine
 from jupyter_skills.sandbox.docker.link import Link
 from jupyter_skills.sandbox.exchange import Exchange, is_bounded
-from jupyter_skills.sandbox.host import Content, Look, OnMessage, ShellEnd, checked_look
+from jupyter_skills.sandbox.host import Content, Look, OnMessage, ShellEnd, checked_look, ignore
 from jupyter_skills.sandbox.inside.frames import IOPUB, SHELL
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.sandbox.thread import to_the_end
@@ -188,9 +188,9 @@ class DockerHost:
         """Waits for an answer on shell and for one message on iopub: what is published before is not heard."""
         assert self._link is not None
         self._link.deliver(IOPUB, [b"\x01"])
-        await self.request("kernel_info_request", {}, _ignore, wants_idle=False)
+        await self.request("kernel_info_request", {}, ignore, wants_idle=False)
         while not self._heard:
-            await self.request("kernel_info_request", {}, _ignore, wants_idle=False)
+            await self.request("kernel_info_request", {}, ignore, wants_idle=False)
             await asyncio.sleep(_ASK_AGAIN)
 
     def _take(self, channel: int, parts: list[bytes]) -> None:
@@ -214,7 +214,3 @@ class DockerHost:
         if self._link is None:
             raise SandboxDied("lost", "The isolated kernel is gone")
         return self._link
-
-
-def _ignore(_: str, __: Content) -> None:
-    """For requests whose reply is all that matters."""

@@ -44,7 +44,9 @@ class DockerLauncher:
 
     def prepare(self, requirements: Sequence[str]) -> None:
         """See ``Launcher``."""
-        self._pool.fill(self._recipe(requirements), self._settings.pool_size)
+        size = self._settings.pool_size
+        if size or not self._pool.empty:  # called after each run: what a kernel depends on is collected if it matters
+            self._pool.fill(self._recipe(requirements), size)
 
     async def close(self) -> None:
         """See ``Launcher``."""
@@ -71,14 +73,17 @@ class DockerLauncher:
         loop = asyncio.get_running_loop()
         given_up = threading.Event()
 
-        def progress(line: str) -> None:
+        def still_wanted() -> None:
             if given_up.is_set():
                 raise BuildFailed("Nobody waits for it any more", "Ask for it again")
+
+        def progress(line: str) -> None:
+            still_wanted()
             loop.call_soon_threadsafe(on_status, f"Installing {', '.join(requirements)}: {line}")
 
         try:
             on_status("Starting the isolated kernel")
-            engine, image = await in_thread(lambda: self._image(requirements, progress))
+            engine, image = await in_thread(lambda: self._image(requirements, progress, still_wanted))
             host = DockerHost(engine, image, self._settings)
             await host.start()
             await get_ready(host, self._settings)
@@ -87,7 +92,9 @@ class DockerLauncher:
             on_status("")
         return host
 
-    def _image(self, requirements: Sequence[str], on_line: Callable[[str], None]) -> tuple[Engine, str]:
+    def _image(
+        self, requirements: Sequence[str], on_line: Callable[[str], None], still_wanted: Callable[[], None]
+    ) -> tuple[Engine, str]:
         """The engine, and the name of the image to start from."""
         engine = Engine()
         try:
@@ -95,10 +102,12 @@ class DockerLauncher:
                 _swept.set()
                 with contextlib.suppress(SandboxFailed):  # what is left there keeps nobody from starting
                     sweep(engine)
-            return engine, ensure(engine, self._settings.image, requirements, on_line)
+            image = ensure(engine, self._settings.image, requirements, on_line)
+            still_wanted()  # else nobody would close the engine
         except BaseException:
             engine.close()
             raise
+        return engine, image
 
 
 def _frozen(value: object) -> object:

@@ -24,7 +24,6 @@ from jupyter_skills.sandbox.docker.link import Link
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.sandbox.thread import to_the_end
 
-KERNEL_NAME = "python3-isolated"
 _GONE_WITHIN = 10.0
 
 

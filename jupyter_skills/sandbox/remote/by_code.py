@@ -6,10 +6,10 @@ import asyncio
 import base64
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from jupyter_skills.errors import BuildFailed, SandboxDied, SandboxFailed
+from jupyter_skills.errors import SandboxDied, SandboxFailed
 from jupyter_skills.execution.output import clean_text
 from jupyter_skills.sandbox.host import Look, ShellEnd, checked_look
 from jupyter_skills.sandbox.inside import text_of
@@ -174,22 +174,6 @@ def printed(expression: str, mark: str) -> str:
 def expressed(expressions: dict[str, str]) -> str:
     """An expression for what the kernel says of the expressions a request carries."""
     return f"{_MODULE}.call('express', expressions={expressions!r})"
-
-
-def refuse(requirements: Sequence[str]) -> None:
-    """What a ``Launcher`` does about packages if kernels are made by others.
-
-    Args:
-        requirements: In PEP 508's notation; those that the kernel has already are not asked for.
-
-    Raises:
-        BuildFailed: There are some.
-    """
-    if requirements:
-        raise BuildFailed(
-            f"The kernel lacks {', '.join(requirements)}, and packages can't be installed from here",
-            "Have them installed in the image that it runs from",
-        )
 
 
 def _bytes(answer: object) -> bytes:

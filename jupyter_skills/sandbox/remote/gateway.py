@@ -10,10 +10,8 @@ import asyncio
 import atexit
 import contextlib
 import logging
-import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,12 +19,11 @@ from jupyter_server.gateway.gateway_client import GatewayClient
 
 from jupyter_skills.errors import SandboxDied, SandboxFailed
 from jupyter_skills.sandbox.exchange import Exchange
-from jupyter_skills.sandbox.host import Content, OnMessage
-from jupyter_skills.sandbox.remote.by_code import ByCode, refuse
+from jupyter_skills.sandbox.host import Content, OnMessage, ignore
 from jupyter_skills.sandbox.remote.channels import Channels
-from jupyter_skills.sandbox.settings import DockerSandbox
-from jupyter_skills.sandbox.setup import get_ready
-from jupyter_skills.sandbox.thread import LoopThread, outlasting
+from jupyter_skills.sandbox.remote.elsewhere import RemoteHost, RemoteLauncher
+from jupyter_skills.sandbox.settings import KERNEL_NAME, DockerSandbox
+from jupyter_skills.sandbox.thread import outlasting
 
 _READY_WITHIN = 60.0
 _ASK_AGAIN = 0.5
@@ -34,7 +31,7 @@ _INTERRUPT_GRACE = 2.0
 _VERSION = "5.3"
 
 
-class GatewayHost(ByCode):
+class GatewayHost(RemoteHost):
     """A kernel on a Jupyter server. Implements ``KernelHost``.
 
     Args:
@@ -42,19 +39,13 @@ class GatewayHost(ByCode):
         kernel_name: The name of the kernelspec there.
     """
 
-    image = ""
-    limits: Mapping[str, object] = {}
-
     def __init__(self, server: GatewayClient, kernel_name: str) -> None:
+        super().__init__("isolated kernel on a server")
         self._kernel_name = kernel_name
         self._exchange = Exchange()
-        self._thread = LoopThread("isolated kernel on a server")
         self._channels = Channels(server, self._take, self._lost)
         self._session = uuid.uuid4().hex
         self._heard = asyncio.Event()
-        self._died: SandboxDied | None = None
-        self._ended: Future[None] | None = None
-        self._mutex = threading.Lock()
 
     @property
     def alive(self) -> bool:
@@ -67,11 +58,7 @@ class GatewayHost(ByCode):
         return self._channels.kernel
 
     async def start(self) -> None:
-        """Starts the kernel, and returns when it can be used.
-
-        Raises:
-            SandboxProblem: It can't be had. Nothing of it stays.
-        """
+        """See ``RemoteHost``."""
         atexit.register(self._channels.end_at_exit)
         try:
             await outlasting(self._thread.submit(self._started()))
@@ -137,17 +124,6 @@ class GatewayHost(ByCode):
             self._begin_end()
             raise
 
-    async def end(self) -> None:
-        """See ``KernelHost``."""
-        await outlasting(self._begin_end())
-
-    def _begin_end(self) -> Future[None]:
-        with self._mutex:
-            if self._ended is None:
-                self._ended = self._thread.submit(self._end())
-                self._ended.add_done_callback(lambda _: self._thread.stop())
-            return self._ended
-
     async def _end(self) -> None:
         kernel = self._channels.kernel
         problem = await self._channels.end()
@@ -159,7 +135,7 @@ class GatewayHost(ByCode):
     async def _calm(self) -> None:
         try:
             await self._channels.interrupt()
-            await asyncio.wait_for(self.request("kernel_info_request", {}, _ignore), _INTERRUPT_GRACE)
+            await asyncio.wait_for(self.request("kernel_info_request", {}, ignore), _INTERRUPT_GRACE)
         except (TimeoutError, SandboxFailed):
             self._begin_end()
 
@@ -173,7 +149,7 @@ class GatewayHost(ByCode):
         while not self._heard.is_set():
             if self._died is not None:
                 raise self._died
-            self.request("kernel_info_request", {}, _ignore, wants_idle=False)
+            self.request("kernel_info_request", {}, ignore, wants_idle=False)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._heard.wait(), _ASK_AGAIN)
 
@@ -190,7 +166,7 @@ class GatewayHost(ByCode):
         self._begin_end()  # a server restarts what died, and that would be left behind
 
 
-class GatewayLauncher:
+class GatewayLauncher(RemoteLauncher[GatewayHost]):
     """Starts kernels on a Jupyter server. Implements ``Launcher``.
 
     Should this process be killed, its kernel runs on until the server culls it: see ``cull_idle_timeout`` there. A
@@ -204,25 +180,14 @@ class GatewayLauncher:
     """
 
     def __init__(
-        self, settings: DockerSandbox, kernel_name: str = "python3-isolated", server: GatewayClient | None = None
+        self, settings: DockerSandbox, kernel_name: str = KERNEL_NAME, server: GatewayClient | None = None
     ) -> None:
-        self._settings = settings
+        super().__init__(settings)
         self._kernel_name = kernel_name
         self._server = server
 
-    async def launch(self, requirements: Sequence[str]) -> GatewayHost:
-        """See ``Launcher``."""
-        refuse(requirements)
-        host = GatewayHost(self._server or GatewayClient.instance(), self._kernel_name)
-        await host.start()
-        await get_ready(host, self._settings)
-        return host
-
-    def prepare(self, requirements: Sequence[str]) -> None:
-        """See ``Launcher``."""
-
-    async def close(self) -> None:
-        """See ``Launcher``."""
+    def _host(self) -> GatewayHost:
+        return GatewayHost(self._server or GatewayClient.instance(), self._kernel_name)
 
 
 def _silent(expression: str) -> Content:
@@ -234,7 +199,3 @@ def _silent(expression: str) -> Content:
         "stop_on_error": False,
         "user_expressions": {"answer": expression},
     }
-
-
-def _ignore(_: str, __: Content) -> None:
-    """For requests whose reply is all that matters."""

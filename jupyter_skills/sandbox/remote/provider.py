@@ -11,18 +11,16 @@ import asyncio
 import json
 import logging
 import secrets
-import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
 from jupyter_skills.errors import SandboxDied, SandboxFailed
 from jupyter_skills.execution.output import clean_text
 from jupyter_skills.sandbox.host import Content, OnMessage
-from jupyter_skills.sandbox.remote.by_code import ByCode, expressed, printed, refuse
+from jupyter_skills.sandbox.remote.by_code import expressed, printed
+from jupyter_skills.sandbox.remote.elsewhere import RemoteHost, RemoteLauncher
 from jupyter_skills.sandbox.settings import DockerSandbox
-from jupyter_skills.sandbox.setup import get_ready
-from jupyter_skills.sandbox.thread import LoopThread, outlasting
+from jupyter_skills.sandbox.thread import outlasting
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -61,7 +59,7 @@ class Provider(Protocol):
         ...
 
 
-class ProviderHost(ByCode):
+class ProviderHost(RemoteHost):
     """A sandbox of a provider. Implements ``KernelHost``.
 
     Args:
@@ -69,18 +67,12 @@ class ProviderHost(ByCode):
         name: What to call it in errors.
     """
 
-    image = ""
-    limits: Mapping[str, object] = {}
-
     def __init__(self, provider: Provider, name: str) -> None:
+        super().__init__("isolated kernel at a provider")
         self._provider = provider
         self._name = name
-        self._thread = LoopThread("isolated kernel at a provider")
         self._creating = asyncio.Lock()
         self._handle: Any = None
-        self._died: SandboxDied | None = None
-        self._ended: Future[None] | None = None
-        self._mutex = threading.Lock()
 
     @property
     def alive(self) -> bool:
@@ -88,11 +80,7 @@ class ProviderHost(ByCode):
         return self._handle is not None and self._died is None and self._ended is None
 
     async def start(self) -> None:
-        """Creates the sandbox.
-
-        Raises:
-            SandboxProblem: It can't be had. Nothing of it stays.
-        """
+        """See ``RemoteHost``."""
         try:
             await outlasting(self._thread.submit(self._create()))
             await self.bring_services()
@@ -126,21 +114,10 @@ class ProviderHost(ByCode):
             raise SandboxDied("lost", f"The sandbox of {self._name} does not answer")
         return asking.result()
 
-    async def end(self) -> None:
-        """See ``KernelHost``."""
-        await outlasting(self._begin_end())
-
     def _begun(self, work: Coroutine[Any, Any, _T]) -> asyncio.Future[_T]:
         future = asyncio.ensure_future(outlasting(self._thread.submit(work)))
         future.add_done_callback(lambda done: done.cancelled() or done.exception())  # who gave it up need not hear
         return future
-
-    def _begin_end(self) -> Future[None]:
-        with self._mutex:
-            if self._ended is None:
-                self._ended = self._thread.submit(self._end())
-                self._ended.add_done_callback(lambda _: self._thread.stop())
-            return self._ended
 
     async def _create(self) -> None:
         async with self._creating:
@@ -213,7 +190,7 @@ class ProviderHost(ByCode):
         return self._died
 
 
-class ProviderLauncher:
+class ProviderLauncher(RemoteLauncher[ProviderHost]):
     """Starts kernels at a sandbox provider. Implements ``Launcher``.
 
     Args:
@@ -222,22 +199,11 @@ class ProviderLauncher:
     """
 
     def __init__(self, settings: DockerSandbox, provider: Provider) -> None:
-        self._settings = settings
+        super().__init__(settings)
         self._provider = provider
 
-    async def launch(self, requirements: Sequence[str]) -> ProviderHost:
-        """See ``Launcher``."""
-        refuse(requirements)
-        host = ProviderHost(self._provider, str(self._provider))
-        await host.start()
-        await get_ready(host, self._settings)
-        return host
-
-    def prepare(self, requirements: Sequence[str]) -> None:
-        """See ``Launcher``."""
-
-    async def close(self) -> None:
-        """See ``Launcher``."""
+    def _host(self) -> ProviderHost:
+        return ProviderHost(self._provider, str(self._provider))
 
 
 def _said(error: Exception) -> str:
