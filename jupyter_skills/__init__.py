@@ -20,15 +20,17 @@ if TYPE_CHECKING:
     from jupyter_skills.skills.skill import Skill
     from jupyter_skills.skills.validation import validate
     from jupyter_skills.store.registry import Registry
+    from jupyter_skills.store.store import SkillStore
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["Answer", "Registry", "Skill", "SkillsError", "ask", "tool", "validate"]
+__all__ = ["Answer", "Registry", "Skill", "SkillStore", "SkillsError", "ask", "tool", "validate"]
 
 _HOMES = {
     "Answer": "jupyter_skills.agent.answer",
     "Registry": "jupyter_skills.store.registry",
     "Skill": "jupyter_skills.skills.skill",
+    "SkillStore": "jupyter_skills.store.store",
     "SkillsError": "jupyter_skills.errors",
     "ask": "jupyter_skills.agent.ask",
     "tool": "jupyter_skills.runtime",

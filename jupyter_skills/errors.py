@@ -10,7 +10,19 @@
     │   ├── InvalidSkill             there is a SKILL.md, but no usable skill in it
     │   ├── InvalidArchive           a zip that is damaged, hostile or holds no skill
     │   ├── NotLookedAt              a skill is to be trusted in spite of what a scan found in it
-    │   └── LockBroken               a skill is not the one that the lock names, or there is no usable lock
+    │   ├── LockBroken               a skill is not the one that the lock names, or there is no usable lock
+    │   └── UploadTooLarge           more was sent than a skill may have
+    ├── StoreProblem
+    │   ├── StoreUnreachable         the database can't be opened, reached or written
+    │   ├── StoreBroken              it is no database, or a damaged one
+    │   ├── StoreTooNew              a newer release of this package has changed its tables
+    │   ├── StoreBusy                other processes held it for too long
+    │   ├── StoreConflict            what is asked for contradicts what is there
+    │   └── NotYours                 it can be seen, but only its owner may change it
+    ├── RemoteProblem
+    │   ├── RemoteUnreachable        no connection, or none in time
+    │   ├── RemoteRefused            the other side said no
+    │   └── RemoteDamaged            what came is not what was promised
     ├── ModelProblem
     │   ├── ModelNotChosen           neither a flag nor a setting names a model
     │   ├── ModelUnknown             no provider knows the name
@@ -116,6 +128,54 @@ class NotLookedAt(SkillProblem):
 
 class LockBroken(SkillProblem):
     """A skill is not the one that the lock names, or there is no usable lock."""
+
+
+class UploadTooLarge(SkillProblem):
+    """More was sent than a skill may have."""
+
+
+class StoreProblem(SkillsError):
+    """The store can't do what was asked."""
+
+
+class StoreUnreachable(StoreProblem):
+    """The database can't be opened, reached or written."""
+
+
+class StoreBroken(StoreProblem):
+    """What should be the database is none, or a damaged one."""
+
+
+class StoreTooNew(StoreProblem):
+    """A newer release of this package has changed the database's tables."""
+
+
+class StoreBusy(StoreProblem):
+    """Other processes held the database for too long."""
+
+
+class StoreConflict(StoreProblem):
+    """What is asked for contradicts what is there."""
+
+
+class NotYours(StoreProblem):
+    """A skill that can be seen, but that only its owner may change."""
+
+
+class RemoteProblem(SkillsError):
+    """Skills can't be fetched from, or sent to, another place."""
+
+
+class RemoteUnreachable(RemoteProblem):
+    """No connection to the other place, or none in time."""
+
+
+class RemoteRefused(RemoteProblem):
+    """The other side said no."""
+
+
+class RemoteDamaged(RemoteProblem):
+    """What came is not what was promised: another digest, or no skill at all."""
 
 
 class ModelProblem(SkillsError):

@@ -16,7 +16,7 @@ def test_every_public_name_is_there() -> None:
 
 def test_importing_the_package_imports_nothing_heavy() -> None:
     code = "import sys, jupyter_skills; print([m for m in sys.modules if m.split('.')[0] in "
-    code += "('litellm', 'docker', 'IPython', 'zmq', 'yaml', 'traitlets', 'tornado')])"
+    code += "('litellm', 'docker', 'sqlalchemy', 'IPython', 'zmq', 'yaml', 'traitlets', 'tornado')])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 

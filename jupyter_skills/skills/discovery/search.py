@@ -13,9 +13,9 @@ from jupyter_skills.skills.skill import Skill
 
 _WORD = re.compile(r"[^\W_]+")
 # A word of the name tells more than one of the description, and that more than one of the text.
-_WEIGHTS = (6.0, 2.0, 0.5)
+WEIGHTS = (6.0, 2.0, 0.5)
 _SATURATION, _LENGTH = 1.2, 0.5
-_MOST_BODY = 20_000
+MOST_BODY = 20_000
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def search(words: str, skills: Sequence[Skill], most: int = 10) -> list[Hit]:
         skills: What to look through.
         most: How many hits at most.
     """
-    wanted = list(dict.fromkeys(_terms(words)))
+    wanted = list(dict.fromkeys(terms_of(words)))
     if not wanted or not skills:
         return []
     weighed = [_weighed(skill) for skill in skills]
@@ -59,9 +59,9 @@ def search(words: str, skills: Sequence[Skill], most: int = 10) -> list[Hit]:
 
 def _weighed(skill: Skill) -> Counter[str]:
     terms: Counter[str] = Counter()
-    texts = (skill.name, skill.description, skill.body[:_MOST_BODY])
-    for text, weight in zip(texts, _WEIGHTS, strict=True):
-        for term, count in Counter(_terms(text)).items():
+    texts = (skill.name, skill.description, skill.body[:MOST_BODY])
+    for text, weight in zip(texts, WEIGHTS, strict=True):
+        for term, count in Counter(terms_of(text)).items():
             terms[term] += count * weight  # type: ignore[assignment]  # a Counter of weights
     return terms
 
@@ -73,7 +73,7 @@ def _count(terms: Counter[str], wanted: str) -> float:
     return 0.5 * sum(count for term, count in terms.items() if term.startswith(wanted))
 
 
-def _terms(text: str) -> list[str]:
+def terms_of(text: str) -> list[str]:
     """Words in small letters without accents, and without the s of a plural."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
     return [

@@ -1,0 +1,1 @@
+"""The steps by which a store of an older release becomes one of this; see ``tables``."""

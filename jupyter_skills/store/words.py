@@ -1,0 +1,96 @@
+"""Finding stored skills by words, with each database's own index: SQLite's FTS5, PostgreSQL's tsvector.
+
+Both are given the very terms that ``skills/discovery/search.py`` makes of a text, so that a word finds the same
+skills wherever they are kept.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY, REAL, TSQUERY, TSVECTOR
+from sqlalchemy.engine import Connection
+
+from jupyter_skills.skills.discovery.search import MOST_BODY, WEIGHTS, terms_of
+from jupyter_skills.store.tables import WORDS_TABLE
+
+# PostgreSQL keeps so many places of a word at most, and none beyond the highest.
+_MOST_PLACES, _HIGHEST_PLACE = 256, 16_383
+_LONGEST_TERM = 200
+_PREFIX_FROM = 3
+_PARTS = ("name", "description", "body")
+
+# The weights of D, C, B and A, which PostgreSQL wants within 1; and its flag for minding the length of a text.
+_RANKS = sa.cast(sa.literal([0.0, *(weight / WEIGHTS[0] for weight in reversed(WEIGHTS))], ARRAY(REAL)), ARRAY(REAL))
+_BY_LENGTH = 1
+
+_words = sa.table(WORDS_TABLE, *map(sa.column, ("skill_id", "terms", *_PARTS)))
+
+_SQLITE = (f"CREATE VIRTUAL TABLE {WORDS_TABLE} USING fts5(skill_id UNINDEXED, name, description, body, prefix='3 4')",)
+_POSTGRESQL = (
+    f"CREATE TABLE {WORDS_TABLE} (skill_id VARCHAR(64) NOT NULL, terms TSVECTOR NOT NULL, "
+    f"CONSTRAINT pk_{WORDS_TABLE} PRIMARY KEY (skill_id))",
+    f"CREATE INDEX ix_{WORDS_TABLE}_terms ON {WORDS_TABLE} USING gin (terms)",
+)
+
+
+def create(connection: Connection) -> None:
+    """Makes the index, empty."""
+    for statement in _SQLITE if connection.dialect.name == "sqlite" else _POSTGRESQL:
+        connection.exec_driver_sql(statement)
+
+
+def forget(connection: Connection, skill_id: str) -> None:
+    """Takes a skill out of the index."""
+    connection.execute(_words.delete().where(_words.c.skill_id == skill_id))
+
+
+def learn(connection: Connection, skill_id: str, name: str, description: str, body: str) -> None:
+    """Puts a skill into the index, in place of what it had of it."""
+    forget(connection, skill_id)
+    texts = [_terms(name), _terms(description), _terms(body[:MOST_BODY])]
+    if connection.dialect.name == "sqlite":
+        values: dict[str, Any] = {part: " ".join(terms) for part, terms in zip(_PARTS, texts, strict=True)}
+    else:
+        values = {"terms": sa.cast(_vector(texts), TSVECTOR)}
+    connection.execute(_words.insert().values(skill_id=skill_id, **values))
+
+
+def matches(connection: Connection, words: str) -> sa.Subquery | None:
+    """The ``skill_id`` and ``score`` (the higher, the better) of what fits any of the words; None without words."""
+    wanted = list(dict.fromkeys(_terms(words)))
+    if not wanted:
+        return None
+    score: sa.ColumnElement[Any]
+    if connection.dialect.name == "sqlite":
+        index: sa.ColumnElement[Any] = sa.literal_column(WORDS_TABLE)
+        query = " OR ".join(f'"{term}"{"*" * _by_prefix(term)}' for term in wanted)
+        score, fits = -sa.func.bm25(index, 0, *WEIGHTS), index.op("MATCH")(query)
+    else:
+        asked = sa.cast(" | ".join(f"'{term}'{':*' * _by_prefix(term)}" for term in wanted), TSQUERY)
+        score, fits = sa.func.ts_rank(_RANKS, _words.c.terms, asked, _BY_LENGTH), _words.c.terms.op("@@")(asked)
+    return sa.select(_words.c.skill_id, score.label("score")).where(fits).subquery()
+
+
+def _terms(text: str) -> list[str]:
+    """Terms, which are letters and digits and so need no quoting."""
+    return [term[:_LONGEST_TERM] for term in terms_of(text)]
+
+
+def _by_prefix(term: str) -> bool:
+    return len(term) >= _PREFIX_FROM
+
+
+def _vector(texts: Sequence[Sequence[str]]) -> str:
+    """A tsvector's text; its own parser would cut words by the rules of one language and one locale."""
+    places: dict[str, list[str]] = defaultdict(list)
+    place = 0
+    for terms, weight in zip(texts, "ABC", strict=True):
+        for term in terms:
+            place += 1
+            if len(places[term]) < _MOST_PLACES:
+                places[term].append(f"{min(place, _HIGHEST_PLACE)}{weight}")
+    return " ".join(f"'{term}':{','.join(where)}" for term, where in places.items())
