@@ -21,7 +21,10 @@ ROOMS = {room: set(names.split(", ")) - {"nothing"} for room, names in ROW.finda
 ONLY_IN = {
     "litellm": {"models/"},
     "docker": {"sandbox/docker/engine.py"},
-    "tornado": {"server/handlers.py", "server/routes.py", "sandbox/remote/channels.py"},
+    "sqlalchemy": {"store/"},
+    "alembic": {"store/"},
+    "httpx": {"sharing/"},
+    "tornado": {"server/", "sandbox/remote/channels.py"},
     "IPython": {"notebook/", "sandbox/inside/"},
 }
 

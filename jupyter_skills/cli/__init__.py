@@ -10,11 +10,32 @@ import sys
 from collections.abc import Sequence
 
 import jupyter_skills
-from jupyter_skills.cli import preflight, sandbox, skills
+from jupyter_skills.cli import completion, preflight, sandbox, skills, store
 from jupyter_skills.cli.shell import BAD, INTERRUPTED, UNUSABLE, for_a_shell
-from jupyter_skills.errors import BuildFailed, InvalidArchive, InvalidSkill, LockBroken, NotLookedAt, SkillsError
+from jupyter_skills.errors import (
+    BuildFailed,
+    InvalidArchive,
+    InvalidSkill,
+    LockBroken,
+    NotLookedAt,
+    NotYours,
+    RemoteDamaged,
+    SkillsError,
+    StoreConflict,
+    UploadTooLarge,
+)
 
-_BAD = (BuildFailed, InvalidArchive, InvalidSkill, LockBroken, NotLookedAt)
+_BAD = (
+    BuildFailed,
+    InvalidArchive,
+    InvalidSkill,
+    LockBroken,
+    NotLookedAt,
+    NotYours,
+    RemoteDamaged,
+    StoreConflict,
+    UploadTooLarge,
+)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -23,8 +44,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=jupyter_skills.__version__)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     skills.add_verbs(verbs)
+    store.add_verbs(verbs)
     sandbox.add_verbs(verbs)
     preflight.add_verbs(verbs)
+    completion.add_verbs(verbs)
     return parser
 
 

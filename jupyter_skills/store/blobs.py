@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
+from jupyter_skills.errors import StoreBroken
 from jupyter_skills.store.clock import now
 from jupyter_skills.store.tables import blobs, kernel_skills, versions
 
@@ -37,8 +38,14 @@ def keep(connection: Connection, content: bytes) -> str:
 
 
 def content(connection: Connection, digest: str) -> bytes | None:
-    """The bytes of a digest; None if they are not kept."""
+    """The bytes of a digest; None if they are not kept.
+
+    Raises:
+        StoreBroken: They are other bytes by now, which no database notices.
+    """
     found = connection.execute(sa.select(blobs.c.content).where(blobs.c.digest == digest)).scalar()
+    if found is not None and digest_of(bytes(found)) != digest:
+        raise StoreBroken("The store is damaged: an archive's bytes are not those that were put in", "Use a backup")
     return None if found is None else bytes(found)
 
 

@@ -104,7 +104,7 @@ def add_version(connection: Connection, user: str, skill_id: str, intake: Intake
         )
     number = skill["last_number"] + 1
     values = {
-        "id": f"skillver_{secrets.token_hex(16)}",
+        "id": f"skillver_{skill_id.removeprefix('skill_')}_{number}",
         "skill_id": skill_id,
         "number": number,
         "name": intake.skill.name,

@@ -21,6 +21,7 @@ from sqlalchemy.pool import StaticPool
 from jupyter_skills.errors import SkillsError, StoreBroken, StoreBusy, StoreConflict, StoreUnreachable
 from jupyter_skills.store import opening
 from jupyter_skills.store.location import VARIABLE, default_file
+from jupyter_skills.store.presence import Presence
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -30,8 +31,9 @@ _THREADS = 4
 _ATTEMPTS = 5
 _WRITES = "jupyter_skills_writes"
 
-# Two transactions in each other's way, of which PostgreSQL gave up one: doing it again is the cure.
-_AGAIN = frozenset({"40001", "40P01", "23503"})
+# Two transactions in each other's way, of which PostgreSQL gave up one: doing it again is the cure. One that finds a
+# name or number taken (23505) sees the row that took it the next time, and can say so.
+_AGAIN = frozenset({"40001", "40P01", "23503", "23505"})
 _LOCK_TIMEOUT = "55P03"
 
 
@@ -51,9 +53,10 @@ class Database:
     def __init__(self, url: str) -> None:
         self._url = _checked(url)
         self.dialect = self._url.get_backend_name()
-        self.url = self._url.render_as_string(hide_password=True)
+        self.url = _shown(self._url)
         self._lock = threading.RLock()
         self._engine: Engine | None = None
+        self._presence: Presence | None = None
         self._threads: ThreadPoolExecutor | None = None
 
     def read(self, work: Callable[[Connection], T]) -> T:
@@ -88,10 +91,13 @@ class Database:
         with self._lock:
             engine, self._engine = self._engine, None
             threads, self._threads = self._threads, None
+            presence, self._presence = self._presence, None
         if threads is not None:
             threads.shutdown(wait=False)
         if engine is not None:
             engine.dispose()
+        if presence is not None:
+            presence.end()
 
     def _run(self, work: Callable[[Connection], T], *, writes: bool) -> T:
         with self._told_plainly():
@@ -109,13 +115,20 @@ class Database:
         in_memory = isinstance(engine.pool, StaticPool)
         with self._lock if in_memory else _NO_LOCK, engine.connect() as connection:
             connection = connection.execution_options(**{_WRITES: writes})
+            if not writes and self.dialect == "postgresql":  # all that a reader sees is of one moment, as with SQLite
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
                 yield connection
 
     def _opened(self) -> Engine:
         with self._lock:
             if self._engine is None:
-                engine = self._made()
+                if self._presence is None and self._file is not None and self._file == default_file():
+                    self._presence = Presence(self._file)  # what is not ours to make is not ours to move
+                try:
+                    engine = self._made()
+                except ValueError as error:  # an option of the address
+                    raise self._plain(error) from None
                 try:
                     with self._transaction(engine, writes=False) as connection:
                         ready = opening.is_ready(connection)
@@ -183,13 +196,22 @@ class Database:
         )
 
     def _damaged(self, reason: str) -> StoreBroken:
-        file = self._file
-        if file is None or file != default_file():  # what is not ours to make is not ours to move
+        with self._lock:
+            engine, self._engine = self._engine, None
+            presence, self._presence = self._presence, None
+        if engine is not None:
+            engine.dispose()
+        if presence is None:
             return StoreBroken(
                 f"{self.url} is no store of skills, or a damaged one: {reason}",
                 f"Put a backup in its place, or name another with {VARIABLE}; the file was left as it is",
             )
-        kept = opening.put_aside(file)
+        kept = presence.put_aside()
+        if kept is None:
+            return StoreBroken(
+                f"The store '{self._file}' is damaged, or was until another process kept it aside: {reason}",
+                "Try again; if it goes on, stop the other kernels and servers, which have it open, first",
+            )
         return StoreBroken(
             f"The store was damaged: {reason}",
             f"It is kept as '{kept}', and the next use begins with an empty one; put a backup back if you have one",
@@ -229,6 +251,12 @@ def _checked(address: str) -> URL:
     if kind == "postgresql" and url.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
         return url.set(drivername="postgresql+psycopg")
     raise StoreUnreachable(f"The store can't be kept with '{url.drivername}'", hint)
+
+
+def _shown(url: URL) -> str:
+    """An address without passwords, which PostgreSQL also takes as options: ``?password=…``, ``?sslpassword=…``."""
+    hidden = {key: "hidden" for key in url.query if "pass" in key.lower()}
+    return url.update_query_dict(hidden).render_as_string(hide_password=True)
 
 
 def _make_private(file: Path) -> None:

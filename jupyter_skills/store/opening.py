@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -45,15 +43,6 @@ def make_ready(connection: Connection) -> None:
         connection.execute(_revision.insert().values(version_num=REVISION))
     else:
         _migrate(connection, found)
-
-
-def put_aside(file: Path) -> Path:
-    """Renames a damaged database, with what SQLite keeps beside it; where it is now."""
-    kept = file.with_name(f"{file.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}{file.suffix}")
-    for end in ("", "-wal", "-shm"):
-        with suppress(FileNotFoundError):  # another process was quicker
-            file.with_name(file.name + end).rename(kept.with_name(kept.name + end))
-    return kept
 
 
 def _found(connection: Connection) -> str | None:
