@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,8 +20,8 @@ from jupyter_skills.errors import ModelNotChosen, UsageProblem
 from jupyter_skills.models.client import ModelClient
 from jupyter_skills.sandbox.contract import Sandbox
 from jupyter_skills.settings import JupyterSkills
-from jupyter_skills.skills.discovery import resolve
 from jupyter_skills.skills.skill import Skill
+from jupyter_skills.store.finding import resolve
 from jupyter_skills.store.registry import LoadedSkill
 
 
@@ -70,7 +71,7 @@ async def ask(
         raise ModelNotChosen(
             "No model is chosen", "Name one with -m, or set JupyterSkills.model or JUPYTER_SKILLS_MODEL"
         )
-    loaded = [_loaded(skill) for skill in skills]
+    loaded = [await _loaded(skill) for skill in skills]
     if client is None:
         from jupyter_skills.models.litellm_client import LitellmClient
 
@@ -118,7 +119,8 @@ def _own_router(place: str, *, forced: bool) -> tuple[Router, Sandbox | None]:
     return Router(Isolated(sandbox, limits.timeout), forced=forced), sandbox
 
 
-def _loaded(skill: str | Path | Skill | LoadedSkill) -> LoadedSkill:
+async def _loaded(skill: str | Path | Skill | LoadedSkill) -> LoadedSkill:
     if isinstance(skill, LoadedSkill):
         return skill
-    return LoadedSkill(skill if isinstance(skill, Skill) else resolve(str(skill)))
+    # The store may let one wait, which must not hold up the loop.
+    return LoadedSkill(skill if isinstance(skill, Skill) else await asyncio.to_thread(resolve, str(skill)))

@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jupyter_skills.cli.shell import BAD, GOOD, UNUSABLE, for_a_shell, say
+from jupyter_skills.errors import SkillNotFound, SkillsError
 
 
 def add_verbs(verbs: Any) -> None:
     """Adds the verbs of this file to a command line's subparsers."""
     found = _verb(verbs, "list", _list, "list the skills that can be loaded by name from here", json_too=True)
-    found.add_argument("--all", action="store_true", help="the shadowed and the broken ones too")
+    which = found.add_mutually_exclusive_group()
+    which.add_argument("--all", action="store_true", help="the shadowed and the broken ones too")
+    which.add_argument("--kernel", metavar="ID", help="those in force in this kernel; the id's beginning is enough")
+    which.add_argument("--kernels", action="store_true", help="the kernels that skills are in force in")
     search = _verb(verbs, "search", _search, "find skills for a task by words, best first", json_too=True)
     search.add_argument("words", nargs="+", metavar="WORDS", help="what it should be good for")
     show = _verb(verbs, "show", _show, "say all there is to know about a skill", json_too=True)
@@ -52,13 +56,19 @@ def _verb(verbs: Any, name: str, run: Any, text: str, *, json_too: bool = False)
 
 
 def _add_reference(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="REF", help="a skill's name, its folder or an archive of it")
+    parser.add_argument("name", metavar="REF", help="a skill's name, its folder, an archive or store:ID[@VERSION]")
 
 
 def _list(options: argparse.Namespace) -> int:
-    from jupyter_skills.skills.discovery import discover
+    if options.kernels or options.kernel is not None:
+        return _in_force(options)
+    from jupyter_skills.store.finding import available
 
-    rows = [found.as_json() for found in discover() if options.all or found.usable]
+    found = available()
+    rows = [entry.as_json() for entry in found if options.all or entry.usable]
+    for entry in found if not options.all else ():
+        if entry.skill is None and entry.source.kind == "store":
+            print(for_a_shell(SkillsError(entry.problem, entry.remedy)), file=sys.stderr)
     if options.json:
         _print_json(rows)
     for row in rows if not options.json else ():
@@ -67,20 +77,47 @@ def _list(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def _search(options: argparse.Namespace) -> int:
-    from jupyter_skills.skills.discovery import discover
-    from jupyter_skills.skills.verbs import find
+def _in_force(options: argparse.Namespace) -> int:
+    from jupyter_skills.store.location import has_store
 
-    skills = [found.skill for found in discover() if found.skill and found.usable]
-    lines = list(find(options.words, skills, as_json=options.json))
+    if not has_store() and options.kernels:
+        rows: list[dict[str, Any]] = []
+    elif not has_store():
+        raise SkillNotFound(f"No skill is in force in a kernel '{options.kernel}'", "There is no store yet")
+    else:
+        from jupyter_skills.store.kernels import in_kernel, kernels
+        from jupyter_skills.store.store import SkillStore
+
+        store = SkillStore()
+        if options.kernels:
+            rows = [{"kernel_id": kernel.id, "skills": list(kernel.skills)} for kernel in kernels(store)]
+        else:
+            rows = in_kernel(options.kernel, store)
+    if options.json:
+        _print_json(rows)
+        return GOOD
+    said = _in_one_line if not options.kernels else lambda row: f"{row['kernel_id']}: {', '.join(row['skills'])}"
+    return _tell([said(row) for row in rows] or ["No skill is in force in any kernel."])
+
+
+def _in_one_line(row: Mapping[str, Any]) -> str:
+    marks = [row["place"], row["run"], "pinned" if row["pinned"] else "", row["problem"]]
+    return f"{row['name']} ({', '.join(filter(None, marks))}): {row['description']}".removesuffix(": ")
+
+
+def _search(options: argparse.Namespace) -> int:
+    from jupyter_skills.skills.verbs import find
+    from jupyter_skills.store.finding import candidates
+
+    lines = list(find(options.words, candidates(" ".join(options.words)), as_json=options.json))
     say("\n".join(lines or ["No skill fits these words. See 'jupyter skills list' for all."]))
     return GOOD
 
 
 def _show(options: argparse.Namespace) -> int:
-    from jupyter_skills.skills.discovery import resolve
     from jupyter_skills.skills.facts import facts_of, table
     from jupyter_skills.skills.trust import TrustLedger
+    from jupyter_skills.store.finding import resolve
 
     facts = facts_of(resolve(options.name), TrustLedger())
     if options.json:
@@ -120,24 +157,24 @@ def _new(options: argparse.Namespace) -> int:
 
 
 def _pack(options: argparse.Namespace) -> int:
-    from jupyter_skills.skills.discovery import resolve
     from jupyter_skills.skills.verbs import pack
+    from jupyter_skills.store.finding import resolve
 
     return _tell(pack(resolve(options.name), options.output))
 
 
 def _trust(options: argparse.Namespace) -> int:
-    from jupyter_skills.skills.discovery import resolve
     from jupyter_skills.skills.trust import TrustLedger
     from jupyter_skills.skills.verbs import trust
+    from jupyter_skills.store.finding import resolve
 
     return _tell(trust(resolve(options.name), TrustLedger(), looked_at=options.yes))
 
 
 def _untrust(options: argparse.Namespace) -> int:
-    from jupyter_skills.skills.discovery import resolve
     from jupyter_skills.skills.trust import TrustLedger
     from jupyter_skills.skills.verbs import untrust
+    from jupyter_skills.store.finding import resolve
 
     return _tell(untrust(resolve(options.name), TrustLedger()))
 
@@ -145,22 +182,22 @@ def _untrust(options: argparse.Namespace) -> int:
 def _lock(options: argparse.Namespace) -> int:
     from jupyter_skills.errors import UsageProblem
     from jupyter_skills.skills import lock
-    from jupyter_skills.skills.discovery import resolve
     from jupyter_skills.skills.places import working_folder
     from jupyter_skills.skills.words import count
+    from jupyter_skills.store.finding import resolve
 
     folder = working_folder()
     if options.check and options.name:
         raise UsageProblem("lock: both names and --check", "Give one of the two")
     if options.check:
-        say(f"As it was locked: {count(len(lock.find_all(folder)), 'skill')}.")
+        say(f"As it was locked: {count(len(lock.find_all(folder, resolve)), 'skill')}.")
         return GOOD
     if options.name:
         entries = [lock.LockEntry.of(resolve(name), folder) for name in options.name]
     else:
         entries = []
         for before in lock.read(folder):
-            entries.append(before.renewed(folder))
+            entries.append(before.renewed(folder, resolve))
             if entries[-1].digest != before.digest:
                 say(f"{before.name}: {before.changes_to(entries[-1])}")
     lock.write(entries, folder)

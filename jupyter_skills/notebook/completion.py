@@ -6,8 +6,10 @@ import argparse
 import os
 import re
 import shlex
+import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
 
@@ -15,10 +17,14 @@ from jupyter_skills.errors import SkillsError
 from jupyter_skills.notebook.arguments import MagicParser, ask_parser
 from jupyter_skills.notebook.session import Session
 
+if TYPE_CHECKING:
+    from jupyter_skills.store.finding import Remembered
+
 _SKILL = re.compile(r"\s*%skill\s+(?P<words>.*)$", re.DOTALL)
 _ASK = re.compile(r"\s*%%?ask\s+(?P<words>.*)$", re.DOTALL)
 _ASK_COMPLETES = {"skill": "available"}
 _MOST = 500
+_PATIENCE = 0.5  # seconds
 
 Matcher = Callable[[CompletionContext], dict[str, Any]]
 
@@ -96,16 +102,30 @@ def _of_action(session: Session, action: argparse.Action, kinds: Mapping[str, st
         return [str(choice) for choice in action.choices]
     match kinds.get(action.dest, ""):
         case "loaded":
-            return [entry.skill.name for entry in session.registry]
+            return _loaded(session)
         case "available":
             from jupyter_skills.skills.discovery import discover
 
-            names = [entry.skill.name for entry in session.registry]
-            names += [found.name for found in discover() if found.usable]
+            names = [*_loaded(session), *_stored().get(), *(found.name for found in discover() if found.usable)]
             return [*sorted(set(names)), *_paths(fragment)]
         case "path":
             return _paths(fragment)
     return ()
+
+
+@cache
+def _stored() -> Remembered:
+    from jupyter_skills.store.finding import Remembered, stored_names
+
+    return Remembered(stored_names, _PATIENCE)
+
+
+def _loaded(session: Session) -> list[str]:
+    """What is in force as far as can be said at once: a database that does not answer must not hold up the keyboard."""
+    looking = threading.Thread(target=session.registry.pull, daemon=True)
+    looking.start()
+    looking.join(_PATIENCE)
+    return session.registry.names
 
 
 def _paths(fragment: str) -> list[str]:

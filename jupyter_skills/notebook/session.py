@@ -19,7 +19,8 @@ from jupyter_skills.notebook.copies import SkillCopies
 from jupyter_skills.sandbox.settings import DockerSandbox, RemoteSandbox
 from jupyter_skills.settings import JupyterSkills
 from jupyter_skills.skills.trust import TrustLedger
-from jupyter_skills.store.registry import LoadedSkill, Registry
+from jupyter_skills.store.location import current_user
+from jupyter_skills.store.registry import Kernel, LoadedSkill, Registry
 
 if TYPE_CHECKING:
     from jupyter_skills.agent.answer import Answer
@@ -42,7 +43,7 @@ class Session:
         self.settings = JupyterSkills(parent=shell)
         self.limits = DockerSandbox(parent=shell)
         self.remote = RemoteSandbox(parent=shell)
-        self.registry = Registry()
+        self.registry = Registry(kernel_of(shell), tell=_warn)
         self.trust = TrustLedger()
         self.copies = SkillCopies()
         self._conversation: Conversation | None = None
@@ -142,8 +143,9 @@ class Session:
         elif options.send or options.get:
             raise UsageProblem(f"--send and --get need the sandbox, and code runs in '{place}' here", "Say '-r docker'")
         renderer = self._renderer = renderer_for(self.shell)
-        for problem in broken:
-            renderer.show(Notice(str(problem)))
+        for notice in (self.news(), *map(str, broken)):
+            if notice:
+                renderer.show(Notice(notice))
         began = time.monotonic()
         try:
             sent = await crossing.send(self.sandbox, self.shell.user_ns, options.send) if options.send else []
@@ -181,7 +183,7 @@ class Session:
 
     def _skills(self, names: list[str] | None) -> tuple[list[LoadedSkill], list[SkillProblem]]:
         """The skills for one turn, and what is wrong with loaded ones that have to be left out."""
-        from jupyter_skills.skills.discovery import resolve
+        from jupyter_skills.store.finding import resolve
 
         if names is None:
             return self.registry.refreshed()
@@ -193,6 +195,11 @@ class Session:
         if broken:
             raise broken[0]  # it was asked for by name
         return fresh, []
+
+    def news(self) -> str:
+        """One line about skills that are in force though nobody loaded them in this process; told once, else empty."""
+        names = self.registry.restored()
+        return f"In force in this kernel from before: {', '.join(names)}." if names else ""
 
     def settle(self) -> None:
         """Completes what was shown so far, because a question to the user comes next."""
@@ -216,6 +223,21 @@ class Session:
             yield
         finally:
             self._tell = _keep_quiet
+
+
+def kernel_of(shell: InteractiveShell) -> Kernel | None:
+    """Which kernel a shell is that of; None in a terminal, and where no Jupyter server gave it an id."""
+    if getattr(shell, "kernel", None) is None:
+        return None
+    from ipykernel.kernelapp import IPKernelApp
+
+    if not IPKernelApp.initialized():  # a kernel in another program
+        return None
+    return Kernel.of(str(IPKernelApp.instance().abs_connection_file), current_user())
+
+
+def _warn(line: str) -> None:
+    print(line, file=sys.stderr)  # noqa: T201 -- a cell's output is where the user looks
 
 
 def _keep_quiet(_: str) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jupyter_skills.errors import LockBroken, SkillProblem
-from jupyter_skills.skills.discovery import resolve
+from jupyter_skills.errors import LockBroken, SkillNotFound, SkillProblem
+from jupyter_skills.skills.discovery import STORED, resolve
 from jupyter_skills.skills.places import replace_text
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.words import first_names
@@ -25,6 +25,9 @@ _FORMAT = 1
 _MOST_NAMED = 5
 _PLACES = ("", "docker", "live", "off")
 _NEAR = ("project", "folder", "archive")
+
+Resolve = Callable[[str, Path], Skill]
+"""Finds a skill by a reference and the notebook's folder; the one of ``store/finding.py`` looks into the store too."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,8 @@ class LockEntry:
         digest: Of all its files.
         source: Where it came from, as ``Source`` says it.
         version: What its metadata says, if anything.
-        path: Where it lies, relative to the lock; empty if it is found by its name.
+        path: Where it lies, relative to the lock; ``store:ID@VERSION`` for a stored one; empty if it is found by its
+            name.
         pinned: Whether its instructions go into every request.
         run: Where its code runs; empty for the usual place.
         files: The digest of each file.
@@ -77,17 +81,18 @@ class LockEntry:
             now.file_digests(),
         )
 
-    def find(self, folder: Path) -> Skill:
+    def find(self, folder: Path, resolve: Resolve = resolve) -> Skill:
         """The skill, if it is still the same.
 
         Args:
             folder: Where the lock lies.
+            resolve: Finds it.
 
         Raises:
             LockBroken: It has changed; the message says what in it.
             SkillProblem: It is not there, or can't be read.
         """
-        skill = self._resolved(folder)
+        skill = self._resolved(folder, resolve)
         now = skill.snapshot()
         if now.digest != self.digest:
             raise LockBroken(
@@ -96,16 +101,31 @@ class LockEntry:
             )
         return skill
 
-    def renewed(self, folder: Path) -> LockEntry:
-        """The entry of the same skill as it is now.
+    def renewed(self, folder: Path, resolve: Resolve = resolve) -> LockEntry:
+        """The entry of the same skill as it is now; of a stored one, of its default version.
 
         Raises:
             SkillProblem: It is not there, or can't be read.
         """
-        return self.of(self._resolved(folder), folder, pinned=self.pinned, run=self.run)
+        reference = self.path.partition("@")[0] if self.path.startswith(STORED) else self._reference(folder)
+        return self.of(resolve(reference, folder), folder, pinned=self.pinned, run=self.run)
 
-    def _resolved(self, folder: Path) -> Skill:
-        return resolve(os.path.join(folder, self.path) if self.path else self.name, folder)
+    def _resolved(self, folder: Path, resolve: Resolve) -> Skill:
+        try:
+            return resolve(self._reference(folder), folder)
+        except SkillNotFound:
+            if not self.path.startswith(STORED):
+                raise
+            try:  # another store may have the same files under another id, and the digest tells whether it does
+                return resolve(self.name, folder)
+            except SkillProblem:
+                pass
+            raise
+
+    def _reference(self, folder: Path) -> str:
+        if not self.path or self.path.startswith(STORED):
+            return self.path or self.name
+        return os.path.join(folder, self.path)
 
     def changes_to(self, other: LockEntry) -> str:
         """What is different in another entry of the same skill, in a few words."""
@@ -163,8 +183,12 @@ def read(folder: Path) -> list[LockEntry]:
         raise LockBroken(f"'{path}' is not a lock", "Make a new one with '%skill freeze'") from None
 
 
-def find_all(folder: Path) -> list[tuple[LockEntry, Skill]]:
+def find_all(folder: Path, resolve: Resolve = resolve) -> list[tuple[LockEntry, Skill]]:
     """All skills of the lock in a folder, each found to be the same to the byte; all of them or none.
+
+    Args:
+        folder: Where the lock lies.
+        resolve: Finds each.
 
     Raises:
         LockBroken: There is no usable lock, or a skill is gone or has changed; all such are named at once.
@@ -173,7 +197,7 @@ def find_all(folder: Path) -> list[tuple[LockEntry, Skill]]:
     wrong: list[SkillProblem] = []
     for entry in read(folder):
         try:
-            found.append((entry, entry.find(folder)))
+            found.append((entry, entry.find(folder, resolve)))
         except SkillProblem as error:
             wrong.append(error)
     if wrong:
@@ -193,6 +217,8 @@ def _entry(row: dict[str, Any]) -> LockEntry:
 
 
 def _path(skill: Skill, folder: Path) -> str:
+    if skill.source.kind == "store":
+        return f"{STORED}{skill.source.detail}"
     if skill.source.kind not in _NEAR:
         if skill.folder is None:
             raise LockBroken(f"'{skill.name}' has no files that could be found again", "Put it into a folder")
@@ -201,6 +227,7 @@ def _path(skill: Skill, folder: Path) -> str:
     if not place.exists() or place == Path(os.devnull):
         raise LockBroken(f"'{skill.name}' has no files that could be found again", "Put it into a folder")
     try:
-        return Path(os.path.relpath(place, folder.resolve())).as_posix()
+        path = Path(os.path.relpath(place, folder.resolve())).as_posix()
+        return f"./{path}" if path.startswith(STORED) else path
     except ValueError:  # another drive
         return str(place)

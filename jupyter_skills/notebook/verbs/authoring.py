@@ -17,6 +17,7 @@ from jupyter_skills.skills.scan import alerts_in
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.validation import validate
 from jupyter_skills.skills.words import count
+from jupyter_skills.store.finding import resolve
 
 _PLACE = ".agents/skills"
 
@@ -79,8 +80,9 @@ def freeze(session: Session, _: argparse.Namespace) -> None:
 
 def sync(session: Session, _: argparse.Namespace) -> None:
     """Load just the skills that were frozen, if none of them has changed."""
-    found = lock.find_all(working_folder())
-    for name in [entry.skill.name for entry in session.registry if entry.skill.name not in {e.name for e, _ in found}]:
+    found = lock.find_all(working_folder(), resolve)
+    session.registry.pull()
+    for name in [name for name in session.registry.names if name not in {entry.name for entry, _ in found}]:
         session.registry.unload(name)
         say(f"Unloaded {name}, which is not in the lock.")
     for entry, skill in found:

@@ -13,18 +13,20 @@ from jupyter_skills.errors import UsageProblem
 from jupyter_skills.notebook.session import Session
 from jupyter_skills.notebook.verbs.verb import Verb, argument, say
 from jupyter_skills.settings import RunPlace
-from jupyter_skills.skills.discovery import discover, resolve
 from jupyter_skills.skills.facts import facts_of, table
 from jupyter_skills.skills.requirements import requirements_of
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.verbs import find
 from jupyter_skills.skills.words import count
+from jupyter_skills.store.finding import available, candidates, resolve
+from jupyter_skills.store.registry import BrokenSkill, LoadedSkill
 
 _MOST_PROBLEMS = 3
 
 
 def load(session: Session, options: argparse.Namespace) -> None:
     """Load skills for this notebook."""
+    tell_news(session)
     for reference, skill in [(word, resolve(word)) for word in options.reference]:  # all or none
         session.registry.load(skill, pinned=options.pin, run=options.run or "")
         say(f"Loaded {skill.name}: {skill.description}")
@@ -45,34 +47,31 @@ def load(session: Session, options: argparse.Namespace) -> None:
 
 def unload(session: Session, options: argparse.Namespace) -> None:
     """Unload skills."""
+    tell_news(session)
     if options.all and options.name:
         raise UsageProblem("%skill unload: both names and --all", "Give one of the two")
     if options.all:
-        say(f"Unloaded {count(len(session.registry), 'skill')}.")
+        say(f"Unloaded {count(len(session.registry.names), 'skill')}.")
         session.registry.clear()
     elif not options.name:
         raise UsageProblem("%skill unload: no skill is named", "Name one, or say --all")
-    for name in dict.fromkeys(session.registry.get(name).skill.name for name in options.name):  # all or none
+    for name in options.name:  # all or none
+        if name not in session.registry.names:
+            session.registry.get(name)
+    for name in dict.fromkeys(options.name):
         session.registry.unload(name)
         say(f"Unloaded {name}.")
 
 
 def list_(session: Session, options: argparse.Namespace) -> None:
     """List the loaded skills, or all that can be loaded."""
+    loaded = list(session.registry)
+    session.news()  # the list tells it
     if options.available:
-        rows = [{**found.as_json(), "loaded": found.usable and found.name in session.registry} for found in discover()]
+        names = {entry.skill.name for entry in loaded}
+        rows = [{**found.as_json(), "loaded": found.usable and found.name in names} for found in available()]
     else:
-        rows = [
-            {
-                "name": entry.skill.name,
-                "description": entry.skill.description,
-                "pinned": entry.pinned,
-                "run": entry.run,
-                "source": str(entry.skill.source),
-                "folder": str(entry.skill.folder or ""),
-            }
-            for entry in session.registry
-        ]
+        rows = [*map(_row, loaded), *map(_broken_row, session.registry.broken)]
     if options.json:
         say(json.dumps(rows, ensure_ascii=False, indent=2))
     elif not rows:
@@ -80,7 +79,8 @@ def list_(session: Session, options: argparse.Namespace) -> None:
     for row in rows if not options.json else ():
         marks = [str(row[key]) for key in ("source", "run") if row.get(key)]
         marks += [key for key in ("pinned", "loaded") if row.get(key)]
-        say(f"{row['name']} ({', '.join(marks)}): {row['description'] or row['folder']}")
+        marked = f" ({', '.join(marks)})" if marks else ""
+        say(f"{row['name']}{marked}: {row['description'] or row['folder']}")
         if row.get("problem"):
             say(f"  not used: {row['problem']}")
 
@@ -95,7 +95,7 @@ def show(session: Session, options: argparse.Namespace) -> None:
 
 def search_(session: Session, options: argparse.Namespace) -> None:
     """Find skills for a task by words, best first."""
-    skills = {found.name: found.skill for found in discover() if found.skill and found.usable}
+    skills = {skill.name: skill for skill in candidates(" ".join(options.words))}
     skills |= {entry.skill.name: entry.skill for entry in session.registry}
     lines = list(find(options.words, list(skills.values()), as_json=options.json))
     say("\n".join(lines or ["No skill fits these words. See '%skill list --available' for all."]))
@@ -110,6 +110,36 @@ def loaded_or_found(session: Session, reference: str) -> Skill:
     return session.registry.get(reference).skill.refreshed() if reference in session.registry else resolve(reference)
 
 
+def tell_news(session: Session) -> None:
+    """Says, once, which skills are in force though nobody loaded them here: the kernel was restarted, or so."""
+    if news := session.news():
+        say(news)
+
+
+def _row(entry: LoadedSkill) -> dict[str, object]:
+    return {
+        "name": entry.skill.name,
+        "description": entry.skill.description,
+        "pinned": entry.pinned,
+        "run": entry.run,
+        "source": str(entry.skill.source),
+        "folder": str(entry.skill.folder or ""),
+        "problem": "",
+    }
+
+
+def _broken_row(entry: BrokenSkill) -> dict[str, object]:
+    return {
+        "name": entry.name,
+        "description": "",
+        "pinned": entry.pinned,
+        "run": entry.run,
+        "source": "",
+        "folder": entry.place,
+        "problem": entry.problem.message,
+    }
+
+
 VERBS = {
     "load": Verb(
         load,
@@ -118,7 +148,7 @@ VERBS = {
                 "reference",
                 nargs="+",
                 metavar="REF",
-                help="a skill's name, its folder, its SKILL.md, or a .zip or .skill archive",
+                help="a skill's name, its folder, its SKILL.md, a .zip or .skill archive, or store:ID[@VERSION]",
                 completes="available",
             ),
             argument("--pin", action="store_true", help="put its instructions into every request"),

@@ -17,18 +17,20 @@ from jupyter_skills.skills.rules import normalized
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.source import Source
 
-_STORED = "store:"
+STORED = "store:"
+"""What a reference to a skill of the store begins with; see ``store/finding.py``, which looks there too."""
+
 _index = SkillIndex()
 
 
 @dataclass(frozen=True)
 class Found:
-    """One folder that holds a SKILL.md.
+    """One folder that holds a SKILL.md, or one stored skill.
 
     Args:
         name: The skill's name; its folder's name where the skill can't be read.
         source: Where it was found.
-        folder: The folder.
+        folder: The folder; empty for a stored skill.
         skill: The skill, or None where it can't be read.
         problem: Why it can't be read, or why another of the same name is used instead; empty when all is well.
         remedy: What to do about it, if anything.
@@ -98,17 +100,29 @@ def resolve(reference: str, start: Path | None = None) -> Skill:
         InvalidSkill: There is something, but it is no usable skill.
     """
     start = start or working_folder()
-    if reference.startswith(_STORED):
+    if reference.startswith(STORED):
         raise SkillNotFound(f"There is no store to get '{reference}' from", "Give a skill's name, folder or archive")
     if reference.lower().endswith(ARCHIVE_SUFFIXES) and not expanded(reference).is_dir():
         return Skill.from_zip(reference)
-    looks_like_path = any(mark in reference for mark in ("/", os.sep)) or reference.startswith(("~", "."))
-    if looks_like_path or reference == MANIFEST or _is_skill_folder(Path(reference)):
+    if not may_be_name(reference) or _is_skill_folder(Path(reference)):
         return Skill.from_path(reference, source_of(located(reference), start))
-    return _named(reference, discover(start))
+    return named(reference, start)
 
 
-def _named(name: str, available: list[Found]) -> Skill:
+def may_be_name(reference: str) -> bool:
+    """Whether a word can be a skill's name; otherwise it is a path, or says which skill of the store is meant."""
+    looks_like_path = any(mark in reference for mark in ("/", os.sep)) or reference.startswith(("~", "."))
+    return not (looks_like_path or reference == MANIFEST or reference.startswith(STORED))
+
+
+def named(name: str, start: Path | None = None) -> Skill:
+    """The skill that a name stands for, or else that of a folder of that name.
+
+    Raises:
+        SkillNotFound: None is called so.
+        InvalidSkill: There is one, but it is not usable.
+    """
+    available = discover(start)
     wanted = {name, normalized(name)}
     # A skill's own name comes first; but one whose name is unlike its folder's is often called by the latter.
     matching = [entry for entry in available if entry.name in wanted]
