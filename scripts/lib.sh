@@ -104,3 +104,20 @@ ensure_chromium() { # Debian packages it; on Ubuntu, whose package is a snap, Pl
         packages chromium
     fi
 }
+
+has_postgres() { # Debian keeps its programs off the path
+    command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
+}
+
+ensure_postgres() { # its programs only: tests and benchmarks make clusters of their own
+    if has_postgres; then return; fi
+    # Debian's package would make a cluster and start it; told not to, for this installation only.
+    local unasked=/etc/postgresql-common/createcluster.d/jupyter-skills.conf
+    if can_install; then
+        mkdir -p "${unasked%/*}"
+        echo 'create_main_cluster = false' >"$unasked"
+        trap "rm -f $unasked" EXIT
+    fi
+    packages postgresql
+    rm -f "$unasked"
+}

@@ -14,6 +14,9 @@ from jupyter_skills.sandbox.kernel import IsolatedKernel
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.testing import ScriptedModel
 from tests.frontend import Notebook
+from tests.postgres import postgres, postgres_url
+
+__all__ = ["postgres", "postgres_url"]  # fixtures, found by their names in this module
 
 NO_HANG = pytest.mark.timeout(60)
 """For input made to keep a parser busy: without it a hang would only end with the whole run."""

@@ -1,34 +1,20 @@
-"""The routes, and what each does."""
+"""All routes of the extension."""
 
 from __future__ import annotations
 
-import asyncio
-import json
+from jupyter_skills.server import anthropic, kernels, lookups, openai, sandboxes, skills_api, versions_api, well_known
+from jupyter_skills.server.handlers import SkillsHandler, UnknownRoute
 
-from jupyter_server.auth.decorator import authorized
-from tornado import web
-
-from jupyter_skills.sandbox.docker.engine import Engine
-from jupyter_skills.server.handlers import SkillsHandler
-
-
-class SandboxesHandler(SkillsHandler):
-    """``/jupyter-skills/api/sandboxes``: the isolated kernels that run on the engine."""
-
-    @web.authenticated
-    @authorized
-    async def get(self) -> None:
-        """Lists them."""
-        found = await asyncio.to_thread(_running)
-        self.finish(json.dumps({"sandboxes": [{"container": container} for container in found]}))
-
-
-def _running() -> list[str]:
-    engine = Engine()
-    try:
-        return [container.id for container in engine.containers()]
-    finally:
-        engine.close()
-
-
-ROUTES = [(r"/jupyter-skills/api/sandboxes", SandboxesHandler)]
+ROUTES: list[tuple[str, type[SkillsHandler]]] = [
+    *skills_api.ROUTES,
+    *versions_api.ROUTES,
+    *lookups.ROUTES,
+    *sandboxes.ROUTES,
+    *kernels.ROUTES,
+    *well_known.ROUTES,
+    *anthropic.ROUTES,
+    *openai.ROUTES,
+    # Jupyter itself takes the slash from the end of an address and asks for the rest.
+    (r"/jupyter-skills(?:/.*[^/])?", UnknownRoute),
+]
+"""Patterns with their handlers; the server puts its base URL before the patterns, and takes the first that fits."""

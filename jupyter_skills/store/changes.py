@@ -15,7 +15,7 @@ from jupyter_skills.errors import StoreConflict, UsageProblem
 from jupyter_skills.store import blobs, words
 from jupyter_skills.store.clock import now
 from jupyter_skills.store.intake import Intake
-from jupyter_skills.store.records import SkillVersion, StoredSkill, Visibility
+from jupyter_skills.store.records import SkillVersion, StoredSkill, Visibility, version_id
 from jupyter_skills.store.rows import own_row, skill_version, stored_skill, version_row
 from jupyter_skills.store.tables import skills, versions
 
@@ -104,7 +104,7 @@ def add_version(connection: Connection, user: str, skill_id: str, intake: Intake
         )
     number = skill["last_number"] + 1
     values = {
-        "id": f"skillver_{skill_id.removeprefix('skill_')}_{number}",
+        "id": version_id(skill_id, number),
         "skill_id": skill_id,
         "number": number,
         "name": intake.skill.name,

@@ -54,7 +54,8 @@ class Database:
         self._url = _checked(url)
         self.dialect = self._url.get_backend_name()
         self.url = _shown(self._url)
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # held while the database is opened, so never where a loop would wait for it
+        self._threads_lock = threading.Lock()
         self._engine: Engine | None = None
         self._presence: Presence | None = None
         self._threads: ThreadPoolExecutor | None = None
@@ -79,7 +80,7 @@ class Database:
 
     async def off_loop(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Calls a function on one of the database's threads; it runs to its end even if the caller is cancelled."""
-        with self._lock:
+        with self._threads_lock:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="jupyter-skills-store")
             call = partial(contextvars.copy_context().run, function, *args, **kwargs)

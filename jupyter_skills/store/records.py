@@ -75,7 +75,7 @@ class SkillVersion:
     """One version of a stored skill; nothing of it ever changes.
 
     Args:
-        id: ``skillver_…``.
+        id: ``skillver_…``; see ``version_id``.
         skill_id: The skill.
         version: ``1``, ``2`` and so on; never given twice for a skill.
         name: The name in its SKILL.md.
@@ -134,6 +134,16 @@ class SearchHit:
 
     skill: StoredSkill
     score: float
+
+
+def version_id(skill_id: str, number: int | str) -> str:
+    """The id of a version, made from what it is, so that it can be told of a skill without asking for the version.
+
+    Args:
+        skill_id: ``skill_…``.
+        number: Which one.
+    """
+    return f"skillver_{skill_id.removeprefix('skill_')}_{number}"
 
 
 def _plain(value: Any) -> Any:

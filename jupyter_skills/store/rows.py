@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection, RowMapping
 from jupyter_skills.errors import NotYours, SkillNotFound, UsageProblem
 from jupyter_skills.store import words as index
 from jupyter_skills.store.clock import as_time
-from jupyter_skills.store.records import Page, SearchHit, SkillVersion, StoredSkill
+from jupyter_skills.store.records import Page, SearchHit, SkillVersion, StoredSkill, version_id
 from jupyter_skills.store.tables import skills, versions
 
 Order = Literal["desc", "asc"]
@@ -113,13 +113,13 @@ def version_row(connection: Connection, skill: RowMapping, version: str | None) 
     Args:
         connection: Within a transaction.
         skill: The row of the skill.
-        version: Its number, or ``latest``; the default one if not given.
+        version: Its number or id, or ``latest``; the default one if not given.
 
     Raises:
         SkillNotFound: The skill has no such version.
     """
     pointer = skill["latest_version" if version == LATEST else "default_version"]
-    number = pointer if version in (None, LATEST) else _number(version)
+    number = pointer if version in (None, LATEST) else _number(skill, version)
     query = sa.select(versions).where(versions.c.skill_id == skill["id"], versions.c.number == number)
     row = connection.execute(query).mappings().first() if number is not None else None
     if row is None:
@@ -135,7 +135,7 @@ def version_page(
     query = sa.select(*_DESCRIBED).where(versions.c.skill_id == skill["id"])
     down = _is_down(order)
     if after is not None:
-        last = _number(after)
+        last = _number(skill, after)
         if last is None:
             raise UsageProblem(f"'{after}' is no version", "Give the number of the last one of the page before")
         query = query.where(versions.c.number < last if down else versions.c.number > last)
@@ -226,8 +226,9 @@ def _checked(limit: int) -> int:
     return limit
 
 
-def _number(version: str | None) -> int | None:
-    return int(version) if version is not None and _NUMBER.fullmatch(version) else None
+def _number(skill: RowMapping, version: str | None) -> int | None:
+    number = (version or "").removeprefix(version_id(skill["id"], ""))
+    return int(number) if _NUMBER.fullmatch(number) else None
 
 
 def _shown(number: int | None) -> str | None:

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
-
-from sqlalchemy.engine import Connection
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.source import Source
@@ -20,6 +18,9 @@ from jupyter_skills.store.intake import Intake, taken_in
 from jupyter_skills.store.location import current_user, store_url
 from jupyter_skills.store.records import Page, SearchHit, SkillVersion, StoredSkill, Visibility
 from jupyter_skills.store.rows import Order
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
 
 T = TypeVar("T")
 
@@ -187,7 +188,7 @@ class SkillStore:
 
         Args:
             skill_id: The skill.
-            version: Its number, or ``latest``; the default one if not given.
+            version: Its number or id, or ``latest``; the default one if not given.
 
         Raises:
             SkillNotFound: There is no such skill, or no such version.

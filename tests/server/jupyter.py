@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -11,10 +12,17 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import httpx
+
+from jupyter_skills.skills.skill import Skill
 from tests.conftest import until
 
 TOKEN = "for-the-tests"
+USER = "ann"
+
+_FOLDERS = ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
 
 
 @contextmanager
@@ -48,3 +56,26 @@ def fetch(url: str, token: str = "", method: str = "GET") -> tuple[int, str]:
         return error.code, error.read().decode()
     except OSError:
         return 0, ""
+
+
+def environment_in(folder: Path, **more: str) -> dict[str, str]:
+    """This process's environment, but with all of Jupyter's own folders in that one."""
+    folders = {name: str(folder / name.lower()) for name in _FOLDERS}
+    return {**os.environ, **folders, "JUPYTER_SKILLS_USER": USER, **more}
+
+
+def client(url: str, token: str = TOKEN, **more: Any) -> httpx.Client:
+    """An HTTP client of a server; without a token if that is empty."""
+    headers = {"Authorization": f"token {token}"} if token else {}
+    return httpx.Client(base_url=url, headers=headers | more.pop("headers", {}), timeout=30, **more)
+
+
+def archive_of(name: str, description: str = "Does something.", body: str = "Do it.") -> bytes:
+    """A zip of a small skill."""
+    skill = Skill.from_text(f"---\nname: {name}\ndescription: {description}\n---\n{body}\n")
+    return skill.to_zip()
+
+
+def form_of(archive: bytes) -> dict[str, tuple[str, bytes, str]]:
+    """What ``httpx`` takes as ``files``, to send one zip in a form."""
+    return {"files": ("skill.zip", archive, "application/zip")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import asyncio
 import json
 import os
 import subprocess
@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from jupyter_skills.sandbox.kernel import IsolatedKernel
-from jupyter_skills.server.routes import ROUTES
-from tests.server.jupyter import TOKEN, fetch, jupyter
+from jupyter_skills.store.store import MONTH, SkillStore
+from jupyter_skills.store.tables import skills
+from tests.conftest import until
+from tests.server.jupyter import TOKEN, USER, archive_of, client, environment_in, fetch, jupyter
 
 
 @pytest.fixture
@@ -58,10 +60,49 @@ def test_an_error_of_ours_is_json_with_a_next_step(workdir: Path) -> None:
     assert "Start Docker" in answer["next_step"]
 
 
-@pytest.mark.parametrize(("path", "handler"), ROUTES)
-def test_every_verb_is_authenticated_and_authorized_by_itself(path: str, handler: type) -> None:
-    verbs = [name for name in ("get", "post", "put", "patch", "delete") if name in vars(handler)]
-    assert verbs, f"{path} answers to nothing"
-    for verb in verbs:
-        source = inspect.getsource(vars(handler)[verb])
-        assert source.index("@web.authenticated") < source.index("@authorized") < source.index("def ")
+def test_importing_it_imports_neither_the_database_nor_the_engine() -> None:
+    program = (
+        "import sys, jupyter_skills; jupyter_skills._jupyter_server_extension_points();"
+        "print([name for name in ('sqlalchemy', 'docker', 'litellm') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_what_was_deleted_long_ago_is_gone_after_a_start(tmp_path: Path) -> None:
+    file = tmp_path / "skills.db"
+    store = SkillStore(f"sqlite:///{file}", user=USER)
+
+    async def deleted(name: str) -> str:
+        skill = await store.create(archive_of(name))
+        await store.delete(skill.id)
+        return skill.id
+
+    old, recent = asyncio.run(deleted("old")), asyncio.run(deleted("recent"))
+    earlier = skills.update().where(skills.c.id == old).values(deleted_at=skills.c.deleted_at - int(MONTH * 1e6))
+    store.database.write(lambda connection: connection.execute(earlier))
+    with jupyter("server", tmp_path, environment_in(tmp_path, JUPYTER_SKILLS_DB=store.url)) as url, client(url) as api:
+        at = "/jupyter-skills/api/skills"
+        until(lambda: len(api.get(f"{at}?deleted=true").json()["data"]) == 1)
+        assert api.post(f"{at}/{old}/restore").status_code == 404
+        assert api.post(f"{at}/{recent}/restore").status_code == 200
+
+
+def test_a_start_makes_no_store(tmp_path: Path) -> None:
+    file = tmp_path / "skills.db"
+    environment = environment_in(tmp_path, JUPYTER_SKILLS_DB=f"sqlite:///{file}")
+    with jupyter("server", tmp_path, environment) as url, client(url) as api:
+        assert api.get("/jupyter-skills/api/spec.yaml").status_code == 200
+        assert not file.exists()
+        assert api.get("/jupyter-skills/api/skills").status_code == 200
+        assert file.exists()
+
+
+def test_a_store_that_can_not_be_used_hinders_nothing_else(tmp_path: Path) -> None:
+    file = tmp_path / "skills.db"
+    file.write_bytes(b"no database at all" * 1000)
+    environment = environment_in(tmp_path, JUPYTER_SKILLS_DB=f"sqlite:///{file}")
+    with jupyter("server", tmp_path, environment) as url, client(url) as api:
+        refused = api.get("/jupyter-skills/api/skills")
+        assert (refused.status_code, refused.json()["reason"]) == (503, "StoreBroken")
+        assert api.get("/api/status").status_code == 200

@@ -195,6 +195,7 @@ async def test_a_new_version_is_the_latest_and_unless_told_otherwise_the_default
     made = await store.create(skill())
     second = await store.create_version(made.id, skill(description="Draws pies."))
     assert (second.version, second.skill_id, second.description) == ("2", made.id, "Draws pies.")
+    assert await store.version(made.id, second.id) == second, "its id names it as well"
     third = await store.create_version(made.id, skill(description="Draws lines."), default=False)
     found = await store.get(made.id)
     assert (found.latest_version, found.default_version, found.description) == ("3", "2", "Draws pies.")

@@ -7,9 +7,7 @@ import ctypes
 import hashlib
 import os
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from pathlib import Path
@@ -22,20 +20,14 @@ from jupyter_skills.store.database import Database
 from jupyter_skills.store.location import default_file
 from jupyter_skills.store.store import SkillStore
 from jupyter_skills.store.tables import REVISION_TABLE
-from tests.postgres import Cluster
 from tests.store.processes import PROCESSES, STUCK_AFTER, Crowd, a_skill
+from tests.store.refusals import USES, Use, refusal
 
-SECRET = "hunter2"
 PAGE = 4096
-
-USES: dict[str, Callable[[SkillStore], Awaitable[object]]] = {
-    "read": lambda store: store.list(),
-    "write": lambda store: store.create(a_skill("new")),
-}
 
 
 @pytest.fixture(params=USES.values(), ids=USES)
-def use(request: pytest.FixtureRequest) -> Callable[[SkillStore], Awaitable[object]]:
+def use(request: pytest.FixtureRequest) -> Use:
     """Something that a user does with a store."""
     return request.param
 
@@ -52,21 +44,6 @@ async def fill(url: str) -> None:
     async with SkillStore(url, user="ann") as store:
         for number in range(20):
             await store.create(a_skill(f"number-{number}", "Some words. " * 400))
-
-
-async def refusal(url: str, use: Callable[[SkillStore], Awaitable[object]] = USES["read"]) -> StoreProblem:
-    """What a user is told: one line, with a next step and without the password."""
-    with pytest.raises(StoreProblem) as caught:
-        async with SkillStore(url, user="ann") as store:
-            await use(store)
-    error = caught.value
-    assert error.next_step
-    assert str(error).isprintable(), "it is one line"
-    assert len(str(error)) < 500
-    above = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    assert above is None, "a traceback would show the driver's error, and what is in that"
-    assert SECRET not in str(error)
-    return error
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -114,7 +91,7 @@ def overwrite(file: Path, page: int) -> None:
 
 @pytest.mark.parametrize("damage", [no_database, truncated, cut_within_a_page, damaged_page, damaged_schema])
 async def test_a_file_that_is_no_store_or_a_damaged_one_is_left_as_it_is(
-    file: Path, damage: Callable[[Path], None], use: Callable[[SkillStore], Awaitable[object]]
+    file: Path, damage: Callable[[Path], None], use: Use
 ) -> None:
     damage(file)
     before = digests(file.parent)
@@ -214,7 +191,7 @@ def flip_a_bit_of_an_archive(file: Path) -> None:
 # Places
 
 
-async def test_a_folder_in_its_place_is_told(tmp_path: Path, use: Callable[[SkillStore], Awaitable[object]]) -> None:
+async def test_a_folder_in_its_place_is_told(tmp_path: Path, use: Use) -> None:
     error = await refusal(f"sqlite:///{tmp_path}", use)
     assert isinstance(error, StoreUnreachable)
     assert str(tmp_path) in str(error)
@@ -288,102 +265,10 @@ async def _used(url: str, name: str) -> None:
         await USES[name](store)
 
 
-# Addresses
-
-WRONG = {
-    "no URL": "skills.db",
-    "nothing but a scheme": "sqlite",
-    "a port that is none": f"postgresql://me:{SECRET}@localhost:many/skills",
-    "an unknown database": f"oracle://me:{SECRET}@localhost/skills",
-    "another database": f"mysql+pymysql://me:{SECRET}@localhost/skills",
-    "an unknown driver": f"postgresql+carrier_pigeon://me:{SECRET}@localhost/skills",
-    "nobody there": f"postgresql://me:{SECRET}@127.0.0.1:9/skills",
-    "a host that there isn't": f"postgresql://me:{SECRET}@nowhere.invalid/skills",
-    "the password among the options": f"postgresql://127.0.0.1:9/skills?user=me&password={SECRET}",
-    "an option that there isn't": f"postgresql://me:{SECRET}@127.0.0.1:9/skills?colour=blue",
-    "a value that is none": "sqlite:////tmp?timeout=long",
-}
-
-
-@pytest.mark.parametrize("url", WRONG.values(), ids=WRONG)
-async def test_a_wrong_address_is_told_without_its_password(url: str) -> None:
-    error = await refusal(url)
-    assert isinstance(error, StoreUnreachable)
-    assert "JUPYTER_SKILLS_DB" in str(error)
-
-
-def test_the_password_is_not_in_the_address_that_a_store_shows() -> None:
-    for query in (f"me:{SECRET}@host/skills", f"host/skills?password={SECRET}&user=me"):
-        store = SkillStore(f"postgresql://{query}", user="ann")
-        assert SECRET not in store.url
-        assert SECRET not in repr(store) + repr(store.database)
-
-
-def test_a_missing_driver_is_named_with_how_to_get_it() -> None:
-    code = """
-import asyncio, sys
-sys.modules["psycopg"] = None  # as Python itself marks what can't be imported
-from jupyter_skills import SkillStore
-from jupyter_skills.errors import StoreUnreachable
-try:
-    asyncio.run(SkillStore("postgresql://me:hunter2@localhost/skills").list())
-except StoreUnreachable as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stderr == ""
-    assert "jupyter-agent-skills[postgres]" in done.stdout
-    assert SECRET not in done.stdout
-
-
-# Servers
-
-
-@pytest.mark.database
-async def test_a_wrong_password_is_told_without_it(postgres_url: str) -> None:
-    url = sa.make_url(postgres_url).set(password=SECRET).render_as_string(hide_password=False)
-    assert "password authentication failed" in str(await refusal(url))
-
-
-@pytest.mark.database
-async def test_a_database_that_the_server_does_not_have_is_told(postgres: Cluster) -> None:
-    assert "nonesuch" in str(await refusal(postgres.url("nonesuch")))
-
-
-@pytest.mark.database
-async def test_a_user_who_may_make_no_tables_is_told(postgres: Cluster, postgres_url: str) -> None:
-    postgres.execute(f"CREATE USER guest PASSWORD '{SECRET}'")
-    try:
-        guest = sa.make_url(postgres_url).set(username="guest", password=SECRET)
-        error = await refusal(guest.render_as_string(hide_password=False))
-        assert isinstance(error, StoreUnreachable)
-        assert "permission denied" in str(error)
-    finally:
-        postgres.execute("DROP USER guest")
-
-
-@pytest.mark.database
-async def test_a_server_that_comes_back_is_used_again(postgres: Cluster, postgres_url: str) -> None:
-    async with SkillStore(postgres_url, user="ann") as store:
-        skill = await store.create(a_skill("before"))
-        postgres.stop()
-        for use in USES.values():
-            with pytest.raises(StoreUnreachable) as caught:
-                await use(store)
-            assert caught.value.next_step
-        postgres.start()
-        assert await store.get(skill.id) == skill
-        postgres.stop()
-        postgres.start()
-        assert (await store.create(a_skill("after"))).name == "after", "though nobody noticed that it was gone"
-
-
 # Releases
 
 
-async def test_a_store_of_a_newer_release_is_refused_and_left_as_it_is(
-    store_url: str, use: Callable[[SkillStore], Awaitable[object]]
-) -> None:
+async def test_a_store_of_a_newer_release_is_refused_and_left_as_it_is(store_url: str, use: Use) -> None:
     await fill(store_url)
     from_the_future(store_url)
     before = content_of(store_url)

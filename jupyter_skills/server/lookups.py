@@ -1,0 +1,106 @@
+"""Search, the strict report, and this interface's own description."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from jupyter_server.auth.decorator import authorized
+from tornado import web
+
+from jupyter_skills.errors import InvalidArchive, UsageProblem
+from jupyter_skills.server.handlers import SkillsHandler
+from jupyter_skills.server.multipart import UploadedFile
+from jupyter_skills.server.uploads import UploadHandler
+from jupyter_skills.server.workers import off_loop
+from jupyter_skills.skills.archive import unpack
+from jupyter_skills.skills.files import ARCHIVE_SUFFIXES
+from jupyter_skills.skills.problem import Problem
+from jupyter_skills.skills.validation import Report, validate
+
+_ZIP_MAGIC = b"PK"
+_UNUSUAL = re.compile(r"[^\w-]+")
+_PLACEHOLDER = "  - url: /\n"
+
+
+class SearchHandler(SkillsHandler):
+    """``/jupyter-skills/api/search``."""
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """Gives the skills that words fit best."""
+        words = self.get_query_argument("q", "")
+        if not words.strip():
+            raise UsageProblem("Nothing is looked for", "Give words, as in '?q=gif'")
+        hits = await self.store.search(words, limit=self.page()[0])
+        self.reply({"data": [{"skill": hit.skill.as_json(full=False), "score": hit.score} for hit in hits]})
+
+
+class ValidateHandler(UploadHandler):
+    """``/jupyter-skills/api/validate``."""
+
+    @web.authenticated
+    @authorized
+    async def post(self) -> None:
+        """Gives the strict report on what was uploaded; nothing of it is kept or run."""
+        upload = await self.received()
+        if not upload.files:
+            raise UsageProblem("No file was sent", "Send the files of a skill's folder, or one zip of it")
+        self.reply((await off_loop(report_on, upload.files)).as_json())
+
+
+class SpecHandler(SkillsHandler):
+    """``/jupyter-skills/api/spec.yaml``."""
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """Gives the OpenAPI document of this interface, as it is reached here."""
+        here = f"  - url: {json.dumps(self.base_url)}\n"
+        self.finish(_spec().replace(_PLACEHOLDER, here, 1), set_content_type="application/yaml")
+
+
+def report_on(sent: Sequence[UploadedFile]) -> Report:
+    """The strict report on an archive, or on the files of a folder."""
+    name, content = _archive_of(sent)
+    stem = _UNUSUAL.sub("-", PurePosixPath(name).stem)[:100] or "skill"
+    try:
+        unpack(content)
+    except InvalidArchive as error:
+        return Report(name, stem, (Problem("unusable", error.message, error.next_step),))
+    with TemporaryDirectory() as folder:
+        place = Path(folder, f"{stem}.zip")
+        place.write_bytes(content)
+        return replace(validate(place), path=name)
+
+
+def _archive_of(sent: Sequence[UploadedFile]) -> tuple[str, bytes]:
+    first = sent[0]
+    if len(sent) == 1 and (first.content.startswith(_ZIP_MAGIC) or first.filename.lower().endswith(ARCHIVE_SUFFIXES)):
+        return first.filename, first.content
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for file in sent:
+            archive.writestr(zipfile.ZipInfo(file.filename), file.content)
+    return first.filename.partition("/")[0], packed.getvalue()
+
+
+@cache
+def _spec() -> str:
+    return (files("jupyter_skills.server") / "openapi.yaml").read_text("utf-8")
+
+
+ROUTES = [
+    (r"/jupyter-skills/api/search", SearchHandler),
+    (r"/jupyter-skills/api/spec\.yaml", SpecHandler),
+    (r"/jupyter-skills/api/validate", ValidateHandler),
+]
