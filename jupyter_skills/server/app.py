@@ -11,7 +11,8 @@ from traitlets import Bool, Int
 import jupyter_skills
 from jupyter_skills.errors import SkillsError
 from jupyter_skills.sandbox.settings import DockerSandbox
-from jupyter_skills.server import events, kernels
+from jupyter_skills.server import events
+from jupyter_skills.server.api import kernels
 from jupyter_skills.server.routes import ROUTES
 from jupyter_skills.skills.files import MOST_BYTES
 from jupyter_skills.store.location import current_user, has_store

@@ -22,7 +22,7 @@ from jupyter_skills.errors import (
 )
 from jupyter_skills.server.events import emitted
 from jupyter_skills.server.identity import owner_of
-from jupyter_skills.server.json_input import object_in
+from jupyter_skills.server.incoming.json_object import object_in
 
 if TYPE_CHECKING:
     from jupyter_skills.store.records import Page

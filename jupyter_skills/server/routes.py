@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from jupyter_skills.server import anthropic, kernels, lookups, openai, sandboxes, skills_api, versions_api, well_known
+from jupyter_skills.server.api import kernels, lookups, sandboxes, skills, versions, well_known
+from jupyter_skills.server.clients import anthropic, openai
 from jupyter_skills.server.handlers import SkillsHandler, UnknownRoute
 
 ROUTES: list[tuple[str, type[SkillsHandler]]] = [
-    *skills_api.ROUTES,
-    *versions_api.ROUTES,
+    *skills.ROUTES,
+    *versions.ROUTES,
     *lookups.ROUTES,
     *sandboxes.ROUTES,
     *kernels.ROUTES,

@@ -93,12 +93,22 @@ def validate(path: str | Path) -> Report:
     return _report(str(path), folder.resolve().name, lambda: _laid_out(folder.resolve()), folder)
 
 
+def validate_archive(content: bytes, path: str) -> Report:
+    """The same for the bytes of an archive.
+
+    Args:
+        content: The bytes.
+        path: What the report calls it.
+    """
+    return _report(path, Path(path).stem, lambda: _archived(content))
+
+
 # The files, the path of the SKILL.md among them, and the name of the folder that they lie in, if they do.
 _Read = tuple[SkillFiles, str, str | None]
 
 
-def _archived(place: Path) -> _Read:
-    opened = unpack(place)
+def _archived(archive: Path | bytes) -> _Read:
+    opened = unpack(archive)
     return opened.files, manifest_in(opened.files.paths()) or MANIFEST, opened.folder or None
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
+import random
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -89,9 +91,10 @@ class Database:
 
     def close(self) -> None:
         """Closes its connections; the next use opens it again."""
+        with self._threads_lock:
+            threads, self._threads = self._threads, None
         with self._lock:
             engine, self._engine = self._engine, None
-            threads, self._threads = self._threads, None
             presence, self._presence = self._presence, None
         if threads is not None:
             threads.shutdown(wait=False)
@@ -268,10 +271,33 @@ def _make_private(file: Path) -> None:
 
 def _settle_connection(connection: Any, _: object) -> None:
     connection.isolation_level = None  # or the driver begins transactions of its own, too late to hold a lock
-    for pragma in ("journal_mode=WAL", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("PRAGMA foreign_keys=ON")
+    _insist(lambda: connection.execute("PRAGMA journal_mode=WAL"))  # of a new file; SQLite itself would not wait
 
 
 def _begin(connection: Connection) -> None:
-    # A transaction that begins as a reader and then writes would fail when another wrote in between.
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get(_WRITES) else "BEGIN")
+    if not connection.get_execution_options().get(_WRITES):
+        connection.exec_driver_sql("BEGIN")
+        return
+    # A transaction that begins as a reader and then writes would fail when another wrote in between. SQLite looks for
+    # a lock every 100 ms in the end, and so hardly ever gets it from one who writes on and on; this looks more often.
+    driver: Any = connection.connection.dbapi_connection
+    driver.execute("PRAGMA busy_timeout=0")
+    try:
+        _insist(lambda: driver.execute("BEGIN IMMEDIATE"))
+    finally:
+        driver.execute(f"PRAGMA busy_timeout={int(_PATIENCE * 1000)}")
+
+
+def _insist(work: Callable[[], object]) -> None:
+    """Does it again until no other connection is in the way, for as long as ``_PATIENCE``."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            work()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(random.uniform(0.0005, 0.0015))  # noqa: S311 - so that two don't keep in step
+        else:
+            return

@@ -6,20 +6,15 @@ does: see https://agentskills.io/specification.
 
 from __future__ import annotations
 
-import io
 import mimetypes
-import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jupyter_skills.errors import InvalidArchive, InvalidSkill
-from jupyter_skills.skills.archive.names import parts_of
-from jupyter_skills.skills.files import ARCHIVE_SUFFIXES, MOST_BYTES
+from jupyter_skills.errors import InvalidSkill
+from jupyter_skills.skills.files import ARCHIVE_SUFFIXES
 from jupyter_skills.skills.places import expanded
 from jupyter_skills.skills.skill import Skill
 
-_ZIP = b"PK"
 _UNUSABLE = ("name-", "description-")
 _HARMLESS = "name-directory"  # its folder in the archive gets its name
 
@@ -73,26 +68,3 @@ def taken_in(what: Skill | bytes | str | Path) -> Intake:
                 problem.rule,
             )
     return Intake(skill, skill.to_zip(), file_name, file_type)
-
-
-def from_uploads(parts: Sequence[tuple[str, bytes]]) -> Skill:
-    """The skill in what somebody uploaded: one archive, or all files of a folder.
-
-    Args:
-        parts: Names and contents. The names of files are their paths, below one folder or none.
-
-    Raises:
-        InvalidArchive: The archive, or a name, is damaged or hostile, or there is not exactly one skill.
-        InvalidSkill: See ``Skill.from_path``.
-    """
-    if not parts:
-        raise InvalidArchive("No file was sent", "Send the files of a skill's folder, or one zip of it")
-    if len(parts) == 1 and (parts[0][1].startswith(_ZIP) or parts[0][0].lower().endswith(ARCHIVE_SUFFIXES)):
-        return Skill.from_zip(parts[0][1])
-    if sum(len(content) for _, content in parts) > MOST_BYTES:
-        raise InvalidArchive(f"The files have more than {MOST_BYTES >> 20} MiB", "Keep data of that size elsewhere")
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:  # files pass the same door as archives
-        for name, content in parts:
-            archive.writestr(zipfile.ZipInfo("/".join(parts_of(name))), content)
-    return Skill.from_zip(buffer.getvalue())

@@ -150,14 +150,18 @@ def search(connection: Connection, user: str, words: str, limit: int) -> list[Se
     found = index.matches(connection, words)
     if found is None:
         return []
-    query = (
-        sa.select(*_LISTED, found.c.score)
+    best = (
+        sa.select(skills.c.id, found.c.score)
         .join(found, found.c.skill_id == skills.c.id)
         .where(_seen_by(user))
         .order_by(found.c.score.desc(), skills.c.name, skills.c.id)
         .limit(_checked(limit))
     )
-    return [SearchHit(stored_skill(row), row["score"]) for row in connection.execute(query).mappings()]
+    scores = {row.id: row.score for row in connection.execute(best)}
+    # In a second step, since a word may fit thousands, whose texts would all be read to be sorted.
+    listed = connection.execute(sa.select(*_LISTED).where(skills.c.id.in_(list(scores)))).mappings()
+    by_id = {row["id"]: stored_skill(row) for row in listed}
+    return [SearchHit(by_id[skill_id], score) for skill_id, score in scores.items()]
 
 
 def stored_skill(row: RowMapping) -> StoredSkill:

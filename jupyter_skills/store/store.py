@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -276,7 +277,7 @@ class SkillStore:
 
     async def close(self) -> None:
         """Closes the database's connections; a later use opens them again."""
-        self.database.close()
+        await asyncio.to_thread(self.database.close)
 
     async def __aenter__(self) -> SkillStore:
         return self

@@ -56,14 +56,8 @@ skills = Table(
     Column("id", String(64), primary_key=True),
     Column("owner", String(255), nullable=False),
     Column("name", String(255), nullable=False),
-    Column("title", Text, nullable=False),
-    Column("description", Text, nullable=False),
-    Column("instructions", Text, nullable=False),
     Column("source", String(64), nullable=False),
     Column("visibility", String(16), nullable=False),
-    Column("metadata", JSON, nullable=False),
-    Column("file_name", Text),
-    Column("file_type", Text),
     Column("last_number", Integer, nullable=False),
     Column("latest_version", Integer),
     Column("default_version", Integer),
@@ -72,6 +66,13 @@ skills = Table(
     Column("updated_at", BigInteger, nullable=False),
     Column("updated_by", String(255), nullable=False),
     Column("deleted_at", BigInteger),
+    # Last, because SQLite reads a row from its start: what decides whether it is wanted stands before what is long.
+    Column("title", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("instructions", Text, nullable=False),
+    Column("metadata", JSON, nullable=False),
+    Column("file_name", Text),
+    Column("file_type", Text),
 )
 """A skill, with what its default version says. ``last_number`` only grows: a number is never given twice."""
 

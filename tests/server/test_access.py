@@ -12,10 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
+from jupyter_skills.server.clients.client import ClientHandler
 from jupyter_skills.server.handlers import VERBS, SkillsHandler, UnknownRoute
+from jupyter_skills.server.incoming.uploads import UploadHandler
 from jupyter_skills.server.routes import ROUTES
-from jupyter_skills.server.uploads import UploadHandler
-from jupyter_skills.server.wire import ClientHandler
 from tests.server.jupyter import TOKEN, USER, archive_of, client, environment_in, form_of, jupyter
 
 API = "/jupyter-skills/api"

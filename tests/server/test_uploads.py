@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jupyter_skills.errors import UsageProblem
-from jupyter_skills.server.multipart import Upload, form_in, kind_of
+from jupyter_skills.server.incoming.multipart import Upload, form_in, kind_of
 from jupyter_skills.skills.files import MOST_FILES
 from tests.conftest import NO_HANG
 from tests.server.jupyter import TOKEN, archive_of, client, environment_in, form_of, jupyter

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-import zipfile
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from io import BytesIO
-from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 
 from jupyter_server.auth.decorator import authorized
 from tornado import web
 
 from jupyter_skills.errors import InvalidArchive, UsageProblem
 from jupyter_skills.server.handlers import SkillsHandler
-from jupyter_skills.server.multipart import UploadedFile
-from jupyter_skills.server.uploads import UploadHandler
-from jupyter_skills.server.workers import off_loop
-from jupyter_skills.skills.archive import unpack
-from jupyter_skills.skills.files import ARCHIVE_SUFFIXES
+from jupyter_skills.server.incoming.multipart import UploadedFile
+from jupyter_skills.server.incoming.uploads import UploadHandler
+from jupyter_skills.server.incoming.workers import off_loop
+from jupyter_skills.skills.archive.uploaded import as_archive
 from jupyter_skills.skills.problem import Problem
-from jupyter_skills.skills.validation import Report, validate
+from jupyter_skills.skills.validation import Report, validate_archive
 
 _ZIP_MAGIC = b"PK"
 _UNUSUAL = re.compile(r"[^\w-]+")
@@ -71,27 +65,12 @@ class SpecHandler(SkillsHandler):
 
 def report_on(sent: Sequence[UploadedFile]) -> Report:
     """The strict report on an archive, or on the files of a folder."""
-    name, content = _archive_of(sent)
-    stem = _UNUSUAL.sub("-", PurePosixPath(name).stem)[:100] or "skill"
+    first = sent[0].filename
+    name = first if len(sent) == 1 else first.partition("/")[0]
     try:
-        unpack(content)
-    except InvalidArchive as error:
-        return Report(name, stem, (Problem("unusable", error.message, error.next_step),))
-    with TemporaryDirectory() as folder:
-        place = Path(folder, f"{stem}.zip")
-        place.write_bytes(content)
-        return replace(validate(place), path=name)
-
-
-def _archive_of(sent: Sequence[UploadedFile]) -> tuple[str, bytes]:
-    first = sent[0]
-    if len(sent) == 1 and (first.content.startswith(_ZIP_MAGIC) or first.filename.lower().endswith(ARCHIVE_SUFFIXES)):
-        return first.filename, first.content
-    packed = BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for file in sent:
-            archive.writestr(zipfile.ZipInfo(file.filename), file.content)
-    return first.filename.partition("/")[0], packed.getvalue()
+        return validate_archive(as_archive([(file.filename, file.content) for file in sent]), name)
+    except InvalidArchive as error:  # a name that can't be in an archive
+        return Report(name, "", (Problem("unusable", error.message, error.next_step),))
 
 
 @cache

@@ -15,8 +15,8 @@ from tornado.ioloop import IOLoop
 
 from jupyter_skills.errors import SkillsError, UploadTooLarge
 from jupyter_skills.server.handlers import SkillsHandler
-from jupyter_skills.server.multipart import FORM, Upload, UploadedFile, form_in, kind_of
-from jupyter_skills.server.workers import off_loop
+from jupyter_skills.server.incoming.multipart import FORM, Upload, UploadedFile, form_in, kind_of
+from jupyter_skills.server.incoming.workers import off_loop
 
 __all__ = ["Upload", "UploadHandler", "UploadedFile"]
 

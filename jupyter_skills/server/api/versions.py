@@ -7,8 +7,8 @@ from tornado import web
 
 from jupyter_skills.server.archives import ArchiveHandler
 from jupyter_skills.server.handlers import SkillsHandler, as_flag, page_as_json
-from jupyter_skills.server.uploads import UploadHandler
-from jupyter_skills.server.wire import skill_in
+from jupyter_skills.server.incoming.sent import skill_in
+from jupyter_skills.server.incoming.uploads import UploadHandler
 
 
 class VersionsCollection(UploadHandler):

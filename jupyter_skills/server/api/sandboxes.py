@@ -6,7 +6,7 @@ from jupyter_server.auth.decorator import authorized
 from tornado import web
 
 from jupyter_skills.server.handlers import SkillsHandler
-from jupyter_skills.server.workers import off_loop
+from jupyter_skills.server.incoming.workers import off_loop
 
 
 class SandboxesHandler(SkillsHandler):

@@ -14,8 +14,9 @@ from tornado import web
 
 from jupyter_skills.errors import SkillsError, StoreConflict, UsageProblem
 from jupyter_skills.server.archives import ArchiveHandler
-from jupyter_skills.server.uploads import UploadHandler
-from jupyter_skills.server.wire import ClientHandler, one_to_delete, skill_in
+from jupyter_skills.server.clients.client import ClientHandler, one_to_delete
+from jupyter_skills.server.incoming.sent import skill_in
+from jupyter_skills.server.incoming.uploads import UploadHandler
 from jupyter_skills.store.records import SkillVersion, StoredSkill, version_id
 
 FIRST_FORM: Final = "skills-2025-10-02"

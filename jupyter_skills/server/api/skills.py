@@ -10,9 +10,9 @@ from tornado import web
 
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.server.handlers import SkillsHandler, page_as_json
-from jupyter_skills.server.json_input import object_in
-from jupyter_skills.server.uploads import UploadHandler
-from jupyter_skills.server.wire import skill_in
+from jupyter_skills.server.incoming.json_object import object_in
+from jupyter_skills.server.incoming.sent import skill_in
+from jupyter_skills.server.incoming.uploads import UploadHandler
 
 _TEXTS = ("title", "visibility", "default_version")
 _CHANGEABLE = (*_TEXTS, "metadata")

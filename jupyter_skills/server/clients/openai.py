@@ -14,9 +14,10 @@ from tornado import web
 
 from jupyter_skills.errors import SkillsError, UsageProblem
 from jupyter_skills.server.archives import ArchiveHandler
+from jupyter_skills.server.clients.client import ClientHandler, one_to_delete
 from jupyter_skills.server.handlers import as_flag
-from jupyter_skills.server.uploads import UploadHandler
-from jupyter_skills.server.wire import ClientHandler, one_to_delete, skill_in
+from jupyter_skills.server.incoming.sent import skill_in
+from jupyter_skills.server.incoming.uploads import UploadHandler
 from jupyter_skills.store.records import SkillVersion, StoredSkill
 
 # So it is with 2.54 of the Python client, whatever the file is: bytes, a path, a tuple or an open file.

@@ -1,19 +1,14 @@
-"""What the handlers for other makers' clients share: how these know an error, a version, and an archive."""
+"""What the handlers for other makers' clients share: how these know an error and a version."""
 
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tornado import web
 
 from jupyter_skills.errors import SkillsError, StoreBusy, StoreUnreachable, UsageProblem
 from jupyter_skills.server.handlers import SkillsHandler
-from jupyter_skills.server.multipart import Upload
-from jupyter_skills.server.workers import off_loop
-from jupyter_skills.skills.skill import Skill
-from jupyter_skills.store.intake import from_uploads
 
 _NO_TOKEN = SkillsError("The request has no token of this server", "Give the client the server's token as its API key")
 
@@ -65,38 +60,6 @@ class ClientHandler(SkillsHandler):
     def _is_unknown(self) -> bool:
         # A host that is not allowed is refused in the same way, and no token would help.
         return getattr(self, "_jupyter_current_user", None) is None and self.check_host()
-
-
-@dataclass(frozen=True)
-class Sent:
-    """A skill that a client sent.
-
-    Args:
-        skill: The skill.
-        file_name: The name of the archive, or of the folder if its files came one by one; None if it had none.
-        file_type: What the client takes the file for, as a MIME type, if it was a single one.
-    """
-
-    skill: Skill
-    file_name: str | None
-    file_type: str | None
-
-
-async def skill_in(upload: Upload) -> Sent:
-    """The skill in a form, whatever its fields are called.
-
-    Raises:
-        UsageProblem: No file was sent.
-        SkillProblem: See ``from_uploads``.
-    """
-    if not upload.files:
-        raise UsageProblem("No file was sent", "Send the files of a skill's folder, or one zip of it")
-    skill = await off_loop(from_uploads, [(file.filename, file.content) for file in upload.files])
-    first = upload.files[0]
-    folder, slash, _ = first.filename.partition("/")
-    if slash:
-        return Sent(skill, folder or None, None)
-    return Sent(skill, first.filename or None, first.content_type or None if len(upload.files) == 1 else None)
 
 
 def one_to_delete(version: str) -> str:

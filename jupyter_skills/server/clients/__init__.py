@@ -1,0 +1,1 @@
+"""The store in the shapes that the clients of Anthropic and OpenAI speak."""

@@ -1,0 +1,1 @@
+"""What is sent to the server, taken without holding up anybody else."""
