@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -20,8 +19,6 @@ from jupyter_skills.skills.archive.uploaded import as_archive
 from jupyter_skills.skills.problem import Problem
 from jupyter_skills.skills.validation import Report, validate_archive
 
-_ZIP_MAGIC = b"PK"
-_UNUSUAL = re.compile(r"[^\w-]+")
 _PLACEHOLDER = "  - url: /\n"
 
 
@@ -65,8 +62,7 @@ class SpecHandler(SkillsHandler):
 
 def report_on(sent: Sequence[UploadedFile]) -> Report:
     """The strict report on an archive, or on the files of a folder."""
-    first = sent[0].filename
-    name = first if len(sent) == 1 else first.partition("/")[0]
+    name = sent[0].filename.partition("/")[0]
     try:
         return validate_archive(as_archive([(file.filename, file.content) for file in sent]), name)
     except InvalidArchive as error:  # a name that can't be in an archive
