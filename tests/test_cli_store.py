@@ -60,7 +60,7 @@ def as_somebody(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 
 def test_a_skill_comes_gets_versions_goes_and_comes_back(said: Said, told: Callable[..., Any], mine: Path) -> None:
-    status, out, _ = said("add", str(mine), "--name", "My thing")
+    status, out, _ = said("add", str(mine), "--title", "My thing")
     assert status == 0
     assert out.startswith("Added mine (skill_")
     assert out.endswith(", private.\n")
@@ -199,7 +199,7 @@ def test_a_repository_is_added_with_its_commit(said: Said, told: Callable[..., A
     [two] = told("add", f"{repository.reference}@main#two")
     assert (two["outcome"], two["metadata"]["revision"]) == ("new version", second)
     assert said("add", f"{repository.reference}@--upload-pack=id")[0] == 2
-    assert said("add", repository.reference, "--all", "--name", "x")[0] == 2
+    assert said("add", repository.reference, "--all", "--title", "x")[0] == 2
 
 
 def test_what_is_bad_is_told_from_what_is_missing(said: Said, workdir: Path) -> None:
@@ -254,7 +254,7 @@ def test_a_skill_is_pushed_and_pulled(
     said: Said, told: Callable[..., Any], mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
-    said("add", str(mine), "--name", "My thing")
+    said("add", str(mine), "--title", "My thing")
     with site() as web:
         there = Anthropic(web)
         to = ("--to", web.url, "--shape", "anthropic", "--key-env", "MY_KEY")

@@ -37,7 +37,7 @@ def add_verbs(verbs: Any) -> None:
         help="a folder, archive or name; https://… of an archive or of a site with an index of skills (#NAME chooses"
         " one); git+https://…, git+ssh://…, git+file://… or git+PATH, with @REVISION, #subdirectory=FOLDER or #NAME",
     )
-    add.add_argument("--name", metavar="TITLE", help="what people see (default: the skill's name)")
+    add.add_argument("--title", metavar="TITLE", help="what people see (default: the skill's name)")
     _add_visibility(add)
     add.add_argument("--revision", metavar="REV", help="the branch, tag or commit of a git repository")
     add.add_argument("--key-env", metavar="NAME", help="the environment variable with the key that a site asks for")
@@ -73,7 +73,7 @@ def add_verbs(verbs: Any) -> None:
     pull.add_argument("remote", metavar="REMOTE_ID", help="its id or name there")
     pull.add_argument("--version", metavar="VERSION", help="the version, as it is called there")
     _add_endpoint(pull, "--from")
-    pull.add_argument("--name", metavar="TITLE", help="what people see (default: the skill's name)")
+    pull.add_argument("--title", metavar="TITLE", help="what people see (default: the skill's name)")
     _add_visibility(pull)
 
 
@@ -119,8 +119,8 @@ async def _with_store(options: argparse.Namespace, work: _Work) -> int:
 async def _add(options: argparse.Namespace, store: SkillStore) -> int:
     from jupyter_skills.sharing.fetching import fetch
 
-    if options.all and options.name:
-        raise UsageProblem("One title can't be that of all", "Give --name with a single skill")
+    if options.all and options.title:
+        raise UsageProblem("One title can't be that of all", "Give --title with a single skill")
     fetched = await fetch(
         options.reference, revision=options.revision, everything=options.all, key_variable=options.key_env
     )
@@ -228,7 +228,7 @@ async def _pull(options: argparse.Namespace, store: SkillStore) -> int:
 async def _keep(options: argparse.Namespace, store: SkillStore, fetched: list[Fetched]) -> int:
     from jupyter_skills.sharing.keeping import keep
 
-    kept = [await keep(store, one, title=options.name, visibility=options.visibility) for one in fetched]
+    kept = [await keep(store, one, title=options.title, visibility=options.visibility) for one in fetched]
     facts = [{"outcome": one.outcome, "left_out": list(one.left_out), **one.skill.as_json(full=False)} for one in kept]
     return _tell(options, facts, *(line for one in kept for line in _deed(one)))
 
