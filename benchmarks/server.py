@@ -79,12 +79,8 @@ def main() -> None:
         with jupyter("server", Path(folder), environment) as url:
             quiet, beside, took = asyncio.run(measured(url, bodies))
     print(f"{options.uploads} uploads of {options.megabytes:g} MB took {took:.1f} s")
-    print(
-        f"/api/status alone         median {median(quiet):6.1f} ms, slowest {max(quiet):7.1f} ms ({len(quiet)} times)"
-    )
-    print(
-        f"/api/status beside them   median {median(beside):6.1f} ms, slowest {max(beside):7.1f} ms ({len(beside)} times)"
-    )
+    for when, times in (("alone", quiet), ("beside them", beside)):
+        print(f"/api/status {when:<12} median {median(times):6.1f} ms, slowest {max(times):7.1f} ms of {len(times)}")
     print(f"bound {BOUND_MS:.0f} ms at the median: {'holds' if median(beside) < BOUND_MS else 'MISSED'}")
 
 

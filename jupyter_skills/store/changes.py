@@ -148,8 +148,7 @@ def update(connection: Connection, user: str, skill_id: str, wish: Wish) -> Stor
 
 def delete(connection: Connection, user: str, skill_id: str) -> StoredSkill:
     """Hides a skill from everybody, until it is restored or purged."""
-    own_row(connection, user, skill_id)
-    words.forget(connection, skill_id)
+    words.forget(connection, own_row(connection, user, skill_id)["key"])
     _set(connection, user, skill_id, deleted_at=now())
     return stored_skill(own_row(connection, user, skill_id, deleted=True))
 
@@ -180,7 +179,7 @@ def delete_version(connection: Connection, user: str, skill_id: str, version: st
     _set(connection, user, skill_id, latest_version=newest)
     if newest is None:
         _set(connection, user, skill_id, default_version=None)
-        words.forget(connection, skill_id)
+        words.forget(connection, skill["key"])
     elif skill["default_version"] == row["number"]:
         _make_default(connection, user, skill, str(newest))
     return skill_version(row)
@@ -213,7 +212,7 @@ def _make_default(connection: Connection, user: str, skill: RowMapping, version:
 def _learn(connection: Connection, skill: Mapping[str, Any]) -> None:
     """Has a skill found by its words. Its title counts as its name does, but only where it says more."""
     name = f"{skill['name']} {skill['title']}" if skill["title"] != skill["name"] else skill["name"]
-    words.learn(connection, skill["id"], name, skill["description"], skill["instructions"])
+    words.learn(connection, skill["key"], name, skill["description"], skill["instructions"])
 
 
 def _check_free(connection: Connection, user: str, name: str) -> None:

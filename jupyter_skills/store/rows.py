@@ -152,7 +152,7 @@ def search(connection: Connection, user: str, words: str, limit: int) -> list[Se
         return []
     best = (
         sa.select(skills.c.id, found.c.score)
-        .join(found, found.c.skill_id == skills.c.id)
+        .join(found, found.c.key == skills.c.key)
         .where(_seen_by(user))
         .order_by(found.c.score.desc(), skills.c.name, skills.c.id)
         .limit(_checked(limit))

@@ -53,7 +53,8 @@ blobs = Table(
 skills = Table(
     "jupyter_skills_skills",
     metadata,
-    Column("id", String(64), primary_key=True),
+    Column("key", Integer, primary_key=True),
+    Column("id", String(64), nullable=False, unique=True),
     Column("owner", String(255), nullable=False),
     Column("name", String(255), nullable=False),
     Column("source", String(64), nullable=False),
@@ -74,7 +75,10 @@ skills = Table(
     Column("file_name", Text),
     Column("file_type", Text),
 )
-"""A skill, with what its default version says. ``last_number`` only grows: a number is never given twice."""
+"""A skill, with what its default version says.
+
+``key`` is for the index of words, ``id`` for everybody else. ``last_number`` only grows: a number is never given twice.
+"""
 
 Index("ix_jupyter_skills_skills_created", skills.c.created_at, skills.c.id)
 Index(

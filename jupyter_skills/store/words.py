@@ -27,12 +27,14 @@ _PARTS = ("name", "description", "body")
 _RANKS = sa.cast(sa.literal([0.0, *(weight / WEIGHTS[0] for weight in reversed(WEIGHTS))], ARRAY(REAL)), ARRAY(REAL))
 _BY_LENGTH = 1
 
-_words = sa.table(WORDS_TABLE, *map(sa.column, ("skill_id", "terms", *_PARTS)))
+# SQLite's index knows a row by its number only, which is what makes it quick.
+_KEY = {"sqlite": "rowid", "postgresql": "skill"}
+_words = sa.table(WORDS_TABLE, *map(sa.column, (*_KEY.values(), "terms", *_PARTS)))
 
-_SQLITE = (f"CREATE VIRTUAL TABLE {WORDS_TABLE} USING fts5(skill_id UNINDEXED, name, description, body, prefix='3 4')",)
+_SQLITE = (f"CREATE VIRTUAL TABLE {WORDS_TABLE} USING fts5(name, description, body, prefix='3 4')",)
 _POSTGRESQL = (
-    f"CREATE TABLE {WORDS_TABLE} (skill_id VARCHAR(64) NOT NULL, terms TSVECTOR NOT NULL, "
-    f"CONSTRAINT pk_{WORDS_TABLE} PRIMARY KEY (skill_id))",
+    f"CREATE TABLE {WORDS_TABLE} (skill INTEGER NOT NULL, terms TSVECTOR NOT NULL, "
+    f"CONSTRAINT pk_{WORDS_TABLE} PRIMARY KEY (skill))",
     f"CREATE INDEX ix_{WORDS_TABLE}_terms ON {WORDS_TABLE} USING gin (terms)",
 )
 
@@ -43,36 +45,64 @@ def create(connection: Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
-def forget(connection: Connection, skill_id: str) -> None:
-    """Takes a skill out of the index."""
-    connection.execute(_words.delete().where(_words.c.skill_id == skill_id))
+def forget(connection: Connection, key: int) -> None:
+    """Takes a skill out of the index.
+
+    Args:
+        connection: Within a transaction.
+        key: The skill's ``key``.
+    """
+    connection.execute(_words.delete().where(_key(connection) == key))
 
 
-def learn(connection: Connection, skill_id: str, name: str, description: str, body: str) -> None:
+def learn(connection: Connection, key: int, name: str, description: str, body: str) -> None:
     """Puts a skill into the index, in place of what it had of it."""
-    forget(connection, skill_id)
+    forget(connection, key)
     texts = [_terms(name), _terms(description), _terms(body[:MOST_BODY])]
     if connection.dialect.name == "sqlite":
         values: dict[str, Any] = {part: " ".join(terms) for part, terms in zip(_PARTS, texts, strict=True)}
     else:
         values = {"terms": sa.cast(_vector(texts), TSVECTOR)}
-    connection.execute(_words.insert().values(skill_id=skill_id, **values))
+    connection.execute(_words.insert().values({_key(connection).name: key, **values}))
 
 
 def matches(connection: Connection, words: str) -> sa.Subquery | None:
-    """The ``skill_id`` and ``score`` (the higher, the better) of what fits any of the words; None without words."""
-    wanted = list(dict.fromkeys(_terms(words)))
+    """The ``key`` and ``score`` (the higher, the better) of the skills that words fit; None without words."""
+    wanted = _telling(connection, list(dict.fromkeys(_terms(words))))
     if not wanted:
         return None
     score: sa.ColumnElement[Any]
     if connection.dialect.name == "sqlite":
-        index: sa.ColumnElement[Any] = sa.literal_column(WORDS_TABLE)
-        query = " OR ".join(f'"{term}"{"*" * _by_prefix(term)}' for term in wanted)
-        score, fits = -sa.func.bm25(index, 0, *WEIGHTS), index.op("MATCH")(query)
+        score = -sa.func.bm25(sa.literal_column(WORDS_TABLE), *WEIGHTS)
     else:
-        asked = sa.cast(" | ".join(f"'{term}'{':*' * _by_prefix(term)}" for term in wanted), TSQUERY)
-        score, fits = sa.func.ts_rank(_RANKS, _words.c.terms, asked, _BY_LENGTH), _words.c.terms.op("@@")(asked)
-    return sa.select(_words.c.skill_id, score.label("score")).where(fits).subquery()
+        score = sa.func.ts_rank(_RANKS, _words.c.terms, _asked(wanted), _BY_LENGTH)
+    columns = (_key(connection).label("key"), score.label("score"))
+    return sa.select(*columns).where(_fits(connection, wanted)).subquery()
+
+
+def _telling(connection: Connection, terms: Sequence[str]) -> list[str]:
+    """The terms that tell skills apart: those that half of the skills have are left out, if there are others."""
+    if len(terms) < 2:
+        return list(terms)
+    of_all = connection.execute(sa.select(sa.func.count()).select_from(_words)).scalar() or 0
+    counted = sa.select(sa.func.count()).select_from(_words)
+    having = {term: connection.execute(counted.where(_fits(connection, [term]))).scalar() or 0 for term in terms}
+    return [term for term in terms if 0 < having[term] <= of_all / 2] or list(terms)
+
+
+def _fits(connection: Connection, terms: Sequence[str]) -> sa.ColumnElement[bool]:
+    if connection.dialect.name == "sqlite":
+        query = " OR ".join(f'"{term}"{"*" * _by_prefix(term)}' for term in terms)
+        return sa.literal_column(WORDS_TABLE).op("MATCH")(query)
+    return _words.c.terms.op("@@")(_asked(terms))
+
+
+def _asked(terms: Sequence[str]) -> sa.ColumnElement[Any]:
+    return sa.cast(" | ".join(f"'{term}'{':*' * _by_prefix(term)}" for term in terms), TSQUERY)
+
+
+def _key(connection: Connection) -> sa.ColumnClause[Any]:
+    return _words.c[_KEY[connection.dialect.name]]
 
 
 def _terms(text: str) -> list[str]:

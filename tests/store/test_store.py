@@ -431,6 +431,13 @@ async def test_words_find_by_name_before_description_before_text(store: SkillSto
     assert [hit.skill.name for hit in await store.search("plot", limit=1)] == ["plot"]
 
 
+async def test_words_that_most_skills_have_tell_nothing_beside_others(store: SkillStore) -> None:
+    for number in range(5):
+        await store.create(skill(f"s{number}", "Draws charts of the data.", "zebra" if number == 3 else "lion"))
+    assert [hit.skill.name for hit in await store.search("charts of the zebra")] == ["s3"]
+    assert len(await store.search("charts of the data")) == 5, "unless there are no others"
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [

@@ -20,6 +20,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "jupyter_skills_skills",
+        sa.Column("key", sa.Integer, nullable=False),
         sa.Column("id", sa.String(64), nullable=False),
         sa.Column("owner", sa.String(255), nullable=False),
         sa.Column("name", sa.String(255), nullable=False),
@@ -39,7 +40,8 @@ def upgrade() -> None:
         sa.Column("metadata", sa.JSON, nullable=False),
         sa.Column("file_name", sa.Text),
         sa.Column("file_type", sa.Text),
-        sa.PrimaryKeyConstraint("id", name="pk_jupyter_skills_skills"),
+        sa.PrimaryKeyConstraint("key", name="pk_jupyter_skills_skills"),
+        sa.UniqueConstraint("id", name="uq_jupyter_skills_skills_id"),
     )
     op.create_index("ix_jupyter_skills_skills_created", "jupyter_skills_skills", ["created_at", "id"])
     living = sa.text("deleted_at IS NULL")
@@ -94,15 +96,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("owner", "kernel_id", "name", name="pk_jupyter_skills_kernels"),
     )
     if op.get_context().dialect.name == "sqlite":
-        op.execute(
-            "CREATE VIRTUAL TABLE jupyter_skills_words "
-            "USING fts5(skill_id UNINDEXED, name, description, body, prefix='3 4')"
-        )
+        op.execute("CREATE VIRTUAL TABLE jupyter_skills_words USING fts5(name, description, body, prefix='3 4')")
         return
     op.create_table(
         "jupyter_skills_words",
-        sa.Column("skill_id", sa.String(64), nullable=False),
+        sa.Column("skill", sa.Integer, autoincrement=False, nullable=False),
         sa.Column("terms", postgresql.TSVECTOR, nullable=False),
-        sa.PrimaryKeyConstraint("skill_id", name="pk_jupyter_skills_words"),
+        sa.PrimaryKeyConstraint("skill", name="pk_jupyter_skills_words"),
     )
     op.create_index("ix_jupyter_skills_words_terms", "jupyter_skills_words", ["terms"], postgresql_using="gin")
