@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 import jupyter_skills
-from jupyter_skills.cli import completion, preflight, sandbox, skills, store
+from jupyter_skills.cli import ask, completion, preflight, sandbox, skills, store
 from jupyter_skills.cli.shell import BAD, INTERRUPTED, UNUSABLE, for_a_shell
 from jupyter_skills.errors import (
     BuildFailed,
@@ -45,6 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     skills.add_verbs(verbs)
     store.add_verbs(verbs)
+    ask.add_verbs(verbs)
     sandbox.add_verbs(verbs)
     preflight.add_verbs(verbs)
     completion.add_verbs(verbs)

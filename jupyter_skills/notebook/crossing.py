@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_skills.errors import NoSuchVariable, SandboxFailed, UsageProblem
-from jupyter_skills.notebook import files
 from jupyter_skills.skills.places import expanded
 
 if TYPE_CHECKING:
-    from jupyter_skills.sandbox.contract import ExchangingSandbox
+    from jupyter_skills.rendering.saving import save
+from jupyter_skills.sandbox.contract import ExchangingSandbox
 
 
 async def send(sandbox: ExchangingSandbox, namespace: Mapping[str, Any], names: Iterable[str]) -> list[str]:
@@ -96,7 +96,7 @@ async def get(sandbox: ExchangingSandbox, path: str) -> list[str]:
     # All of it at once could bring modules that code here imports, or settings that a shell here reads.
     folder = "." if in_work(path) else "work"
     try:
-        return [files.save(file, folder).saved_as for file in found]
+        return [save(file, folder).saved_as for file in found]
     except OSError as error:
         raise UsageProblem(
             f"It could not be saved here: {error.strerror}", "Make room, or go to another folder with '%cd'"

@@ -25,7 +25,7 @@ from jupyter_skills.store.registry import Kernel, LoadedSkill, Registry
 if TYPE_CHECKING:
     from jupyter_skills.agent.answer import Answer
     from jupyter_skills.agent.conversation import Conversation
-    from jupyter_skills.notebook.render import Renderer
+    from jupyter_skills.rendering import Renderer
     from jupyter_skills.sandbox.kernel import IsolatedKernel
 
 _STOPPED_WITHIN = 5.0
@@ -128,9 +128,10 @@ class Session:
         from jupyter_skills.agent.ask import ask
         from jupyter_skills.agent.conversation import Conversation
         from jupyter_skills.agent.events import Notice
-        from jupyter_skills.notebook import crossing, files
+        from jupyter_skills.notebook import crossing
         from jupyter_skills.notebook.places import Places
         from jupyter_skills.notebook.render import renderer_for
+        from jupyter_skills.rendering.saving import save
 
         if options.output and not options.output.isidentifier():
             raise UsageProblem(f"'{options.output}' can't be the name of a variable", "Give another with -o")
@@ -162,7 +163,7 @@ class Session:
                 conversation=conversation,
                 router=router,
                 emit=renderer.show,
-                keep=files.save,
+                keep=save,
                 settings=self.settings,
             )
         finally:

@@ -11,7 +11,7 @@ from pygments.lexers import get_lexer_by_name
 
 from jupyter_skills.agent.events import CallFinished, CallStarted
 from jupyter_skills.execution.result import GeneratedFile
-from jupyter_skills.notebook.render.words import call_output, call_state, call_title, file_size
+from jupyter_skills.rendering.words import call_output, call_state, call_title, file_size
 from jupyter_skills.skills.words import plain
 
 # JupyterLab's own colours where there are any, so that cards are at home in light and dark themes.

@@ -17,7 +17,7 @@ from jupyter_skills.agent.markdown import to_html
 from jupyter_skills.execution.result import GeneratedFile, Image
 from jupyter_skills.models.client import TextDelta
 from jupyter_skills.notebook.render import card
-from jupyter_skills.notebook.render.words import file_size, summary
+from jupyter_skills.rendering.words import file_size, summary
 
 _BETWEEN_UPDATES = 0.1
 

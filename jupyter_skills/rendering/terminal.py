@@ -8,7 +8,7 @@ from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, Notice, TextDone, Waiting
 from jupyter_skills.execution.output import clean_text
 from jupyter_skills.models.client import TextDelta
-from jupyter_skills.notebook.render.words import call_output, call_state, call_title, file_size, summary
+from jupyter_skills.rendering.words import call_output, call_state, call_title, file_size, summary
 from jupyter_skills.skills.words import plain
 
 _ERASE_LINE = "\r\x1b[K"
