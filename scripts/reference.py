@@ -6,8 +6,10 @@ Usage: python scripts/reference.py [--check]
 from __future__ import annotations
 
 import argparse
+import inspect
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from jupyter_skills.agent.answer import Answer
@@ -15,10 +17,20 @@ from jupyter_skills.cli import build_parser
 from jupyter_skills.notebook.arguments import ask_parser
 from jupyter_skills.notebook.verbs import VERBS
 from jupyter_skills.sandbox.settings import DockerSandbox, RemoteSandbox
+from jupyter_skills.server.app import SkillsExtension
 from jupyter_skills.server.routes import ROUTES
 from jupyter_skills.settings import JupyterSkills
 
 TARGET = Path(__file__).parents[1] / "docs" / "reference.md"
+
+ENVIRONMENT = {
+    "JUPYTER_SKILLS_MODEL": "the model, where nothing else names one",
+    "JUPYTER_SKILLS_RUN": "where code runs: `docker`, `live` or `off`",
+    "JUPYTER_SKILLS_APPROVAL": "what becomes of live code: `ask`, `deny` or `allow`",
+    "JUPYTER_SKILLS_PATH": "more folders with skills, with `:` between them (`;` on Windows)",
+    "JUPYTER_SKILLS_DB": "the store's address in SQLAlchemy's form (default: a SQLite file in the Jupyter data folder)",
+    "JUPYTER_SKILLS_USER": "whose skills are one's own in the store (default: `JUPYTERHUB_USER`, else the login name)",
+}
 
 
 def reference() -> str:
@@ -41,7 +53,7 @@ def _lines() -> Iterator[str]:
     yield from _commands(build_parser())
     yield "## Settings\n"
     yield "By `%config` in a notebook, by `c.NAME = …` in a Jupyter or IPython config file, or in the environment.\n"
-    for section in (JupyterSkills, DockerSandbox, RemoteSandbox):
+    for section in (JupyterSkills, DockerSandbox, RemoteSandbox, SkillsExtension):
         yield "| setting | default | |\n| --- | --- | --- |"
         fresh = section()
         for name, trait in sorted(section.class_own_traits(config=True).items()):
@@ -55,10 +67,21 @@ def _lines() -> Iterator[str]:
     yield "\n## Server routes\n"
     yield "Below the server's base URL, each with the server's own authentication.\n"
     yield "| route | verb | |\n| --- | --- | --- |"
-    for path, handler in ROUTES:
+    for pattern, handler in ROUTES:
         for verb in ("get", "post", "put", "patch", "delete"):
             if verb in vars(handler):
-                yield f"| `{path}` | {verb.upper()} | {vars(handler)[verb].__doc__} |"
+                said = (vars(handler)[verb].__doc__ or "").strip().splitlines()[0]
+                yield f"| `{_readable(pattern, vars(handler)[verb])}` | {verb.upper()} | {said} |"
+    yield "\n## Environment\n"
+    yield "| variable | |\n| --- | --- |"
+    for name, text in ENVIRONMENT.items():
+        yield f"| `{name}` | {text} |"
+
+
+def _readable(pattern: str, verb: Callable[..., object]) -> str:
+    """A route's pattern as people write it, with the names that the verb gives to its parts."""
+    names = iter(list(inspect.signature(verb).parameters)[1:])
+    return re.sub(r"\([^()]*\)", lambda _: "{" + next(names, "…") + "}", pattern).replace("\\", "")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> Iterator[str]:
@@ -75,7 +98,7 @@ def _arguments(parser: argparse.ArgumentParser) -> Iterator[str]:
 def _metavar(action: argparse.Action) -> str:
     if action.choices:
         return r"\|".join(str(choice) for choice in action.choices)
-    return str(action.metavar or action.dest.upper())
+    return str(action.metavar or action.dest.upper()).replace("|", r"\|")
 
 
 def _commands(parser: argparse.ArgumentParser) -> Iterator[str]:

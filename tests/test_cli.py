@@ -88,7 +88,7 @@ def test_skills_are_listed_searched_and_shown(said: Said, mine: Path) -> None:
     broken = write_skill(mine.parent, "broken")
     (broken / "SKILL.md").write_text("nothing")
     status, out, _ = said("list")
-    assert (status, out.splitlines()[0]) == (0, "mine: Does mine.")
+    assert (status, out.splitlines()[0]) == (0, "mine (project): Does mine.")
     assert "broken" not in out
     assert "no frontmatter" in said("list", "--all")[1]
     rows = {row["name"]: row for row in json.loads(said("list", "--all", "--json")[1])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ import pytest
 
 from jupyter_skills.cli import build_parser, main
 from jupyter_skills.skills.skill import Skill
+from jupyter_skills.store.store import SkillStore
 from tests.conftest import write_skill
 from tests.server.jupyter import TOKEN, jupyter
 from tests.sharing.repository import Repository, manifest, zipped
@@ -390,3 +392,75 @@ def test_names_are_those_of_the_store_and_of_discovery(said: Said, mine: Path, w
 def test_asking_for_names_makes_no_store(said: Said, home: Path, workdir: Path) -> None:
     said("completion", "--names")
     assert not list(home.rglob("*.sqlite3"))
+
+
+def test_nobody_can_lay_a_link_where_an_export_writes(said: Said, mine: Path, workdir: Path) -> None:
+    said("add", str(mine))
+    (workdir / "victim").write_text("precious")
+    (workdir / f".mine.zip.{os.getpid()}").symlink_to("victim")
+    (workdir / "mine.zip").symlink_to("victim")
+    assert said("export", "mine")[0] == 2
+    assert said("export", "mine", "--force")[0] == 0
+    assert not (workdir / "mine.zip").is_symlink()
+    assert (workdir / "victim").read_text() == "precious"
+
+
+def test_an_exported_archive_has_the_mode_that_the_user_gives_files(said: Said, mine: Path, workdir: Path) -> None:
+    said("add", str(mine))
+    (workdir / "usual").touch()
+    said("export", "mine")
+    assert (workdir / "mine.zip").stat().st_mode == (workdir / "usual").stat().st_mode
+    assert sorted(path.name for path in workdir.iterdir()) == ["drafts", "mine.zip", "usual"]
+
+
+def test_what_is_no_text_is_refused_in_a_line(said: Said, mine: Path, workdir: Path) -> None:
+    said("add", str(mine))
+    said("export", "mine", "-o", "z\udcff.zip")
+    assert Skill.from_zip("z\udcff.zip").name == "mine"
+    for words in (
+        ("add", "z\udcff.zip"),
+        ("versions", "\udcff"),
+        ("remove", "skill_\udcff"),
+        ("restore", "\udcff"),
+        ("export", "mine", "--version", "\udcff"),
+        ("edit", "mine", "--title", "\udcff"),
+        ("pull", "skill_\udcff", "--shape", "openai"),
+    ):
+        status, out, err = said(*words)
+        assert (words, status, out) == (words, 2, "")
+        assert err.startswith("error: ")
+        assert err.count("\n") == 1
+        assert "is no text" in err
+
+
+def test_a_repository_whose_path_is_no_text_is_added_with_a_readable_origin(
+    said: Said, told: Callable[..., Any], workdir: Path
+) -> None:
+    repository = Repository(workdir / "caf\udce9")
+    repository.write("SKILL.md", manifest("mine"))
+    repository.commit()
+    [added] = told("add", f"git+{repository.path}", "--visibility", "shared")
+    assert added["metadata"]["origin"] == f"git+file://{workdir}/caf?"
+
+
+def test_what_the_store_has_and_what_was_deleted_is_listed_with_ids(said: Said, mine: Path) -> None:
+    assert said("list", "--stored")[:2] == (0, "The store has no skill yet.\n")
+    skill_id = json.loads(said("add", str(mine), "--json")[1])[0]["id"]
+    out = said("list", "--stored")[1]
+    assert skill_id in out
+    assert "private, version 1" in out
+    said("remove", skill_id)
+    assert said("list", "--stored")[1] == "The store has no skill yet.\n"
+    status, out, _ = said("list", "--deleted", "--json")
+    assert (status, [row["id"] for row in json.loads(out)]) == (0, [skill_id])
+    assert f"{skill_id}  {mine.name} (" in said("list", "--deleted")[1]
+
+
+async def test_somebody_else_s_shared_skill_can_be_made_one_s_own(said: Said, mine: Path) -> None:
+    async with SkillStore(user="bob") as store:
+        shared = await store.create(mine, visibility="shared")
+    mine.joinpath("SKILL.md").unlink()
+    status, out, err = await asyncio.to_thread(said, "add", f"store:{shared.id}")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"Added {shared.name} (skill_")
+    assert shared.id not in out

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jupyter_skills.cli.shell import BAD, GOOD, UNUSABLE, for_a_shell, say
 from jupyter_skills.errors import SkillNotFound, SkillsError
+
+if TYPE_CHECKING:
+    from jupyter_skills.store.records import StoredSkill
 
 
 def add_verbs(verbs: Any) -> None:
@@ -17,6 +21,8 @@ def add_verbs(verbs: Any) -> None:
     found = _verb(verbs, "list", _list, "list the skills that can be loaded by name from here", json_too=True)
     which = found.add_mutually_exclusive_group()
     which.add_argument("--all", action="store_true", help="the shadowed and the broken ones too")
+    which.add_argument("--stored", action="store_true", help="those of the store, with id, owner and version")
+    which.add_argument("--deleted", action="store_true", help="your own ones that 'restore' can bring back")
     which.add_argument("--kernel", metavar="ID", help="those in force in this kernel; the id's beginning is enough")
     which.add_argument("--kernels", action="store_true", help="the kernels that skills are in force in")
     search = _verb(verbs, "search", _search, "find skills for a task by words, best first", json_too=True)
@@ -62,6 +68,8 @@ def _add_reference(parser: argparse.ArgumentParser) -> None:
 def _list(options: argparse.Namespace) -> int:
     if options.kernels or options.kernel is not None:
         return _in_force(options)
+    if options.stored or options.deleted:
+        return _list_stored(options)
     from jupyter_skills.store.finding import available
 
     found = available()
@@ -72,9 +80,29 @@ def _list(options: argparse.Namespace) -> int:
     if options.json:
         _print_json(rows)
     for row in rows if not options.json else ():
-        mark = f" ({row['problem']})" if row["problem"] else ""
-        say(f"{row['name']}{mark}: {row['description'] or row['folder']}")
+        marks = ", ".join(filter(None, (row["source"], row["problem"])))
+        say(f"{row['name']} ({marks}): {row['description'] or row['folder']}")
     return GOOD
+
+
+def _list_stored(options: argparse.Namespace) -> int:
+    rows = [skill.as_json(full=False) for skill in asyncio.run(_stored(deleted=options.deleted))]
+    if options.json:
+        _print_json(rows)
+        return GOOD
+    lines = (
+        f"{row['id']}  {row['name']} ({row['owner']}'s, {row['visibility']}, version {row['default_version']}"
+        f"{', deleted' * bool(row['deleted_at'])}): {row['description']}"
+        for row in rows
+    )
+    return _tell(list(lines) or ["No skill was deleted." if options.deleted else "The store has no skill yet."])
+
+
+async def _stored(*, deleted: bool) -> list[StoredSkill]:
+    from jupyter_skills.store.location import has_store
+    from jupyter_skills.store.store import SkillStore
+
+    return [skill async for skill in SkillStore().every(deleted=deleted)] if has_store() else []
 
 
 def _in_force(options: argparse.Namespace) -> int:
@@ -83,7 +111,9 @@ def _in_force(options: argparse.Namespace) -> int:
     if not has_store() and options.kernels:
         rows: list[dict[str, Any]] = []
     elif not has_store():
-        raise SkillNotFound(f"No skill is in force in a kernel '{options.kernel}'", "There is no store yet")
+        raise SkillNotFound(
+            f"No skill is in force in a kernel '{options.kernel}'", "See 'jupyter skills list --kernels' for others"
+        )
     else:
         from jupyter_skills.store.kernels import in_kernel, kernels
         from jupyter_skills.store.store import SkillStore
@@ -109,7 +139,10 @@ def _search(options: argparse.Namespace) -> int:
     from jupyter_skills.skills.verbs import find
     from jupyter_skills.store.finding import candidates
 
-    lines = list(find(options.words, candidates(" ".join(options.words)), as_json=options.json))
+    skills, problem = candidates(" ".join(options.words))
+    if problem is not None:
+        print(for_a_shell(problem), file=sys.stderr)
+    lines = list(find(options.words, skills, as_json=options.json))
     say("\n".join(lines or ["No skill fits these words. See 'jupyter skills list' for all."]))
     return GOOD
 

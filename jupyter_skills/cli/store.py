@@ -24,6 +24,7 @@ _SHAPES = ("anthropic", "openai", "litellm")
 _PAGE = 1000
 _MOST_SHOWN = 5
 _DIGITS = 19  # of a digest, with what is before the ':'
+_PATHS = ("reference", "output")  # and any bytes may be in a path
 
 _Work = Callable[[argparse.Namespace, "SkillStore"], Awaitable[int]]
 
@@ -112,8 +113,18 @@ def _add_endpoint(parser: argparse.ArgumentParser, flag: str) -> None:
 async def _with_store(options: argparse.Namespace, work: _Work) -> int:
     from jupyter_skills.store.store import SkillStore
 
+    for name, value in vars(options).items():
+        if name not in _PATHS and isinstance(value, str):
+            _check(value)
     async with SkillStore() as store:
         return await work(options, store)
+
+
+def _check(word: str) -> None:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        raise UsageProblem(f"{word!a} is no text", "Leave out what is no character") from None
 
 
 async def _add(options: argparse.Namespace, store: SkillStore) -> int:

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from jupyter_server.extension.application import ExtensionApp
-from traitlets import Bool, Int
+from traitlets import Bool, Float, Int
 
 import jupyter_skills
 from jupyter_skills.errors import SkillsError
@@ -57,6 +57,9 @@ class SkillsExtension(ExtensionApp):
     upload_limit = Int(
         MOST_BYTES, min=1, config=True, help="The most bytes that one upload may have. More is refused while it comes."
     )
+    upload_patience = Float(
+        60.0, min=0.1, config=True, help="How many seconds an upload may pause before the server gives it up."
+    )
     well_known = Bool(
         False,
         config=True,
@@ -70,6 +73,7 @@ class SkillsExtension(ExtensionApp):
         self.settings.update(
             jupyter_skills_store=ServerStore(),
             jupyter_skills_upload_limit=self.upload_limit,
+            jupyter_skills_upload_patience=self.upload_patience,
             jupyter_skills_well_known=self.well_known,
         )
 
@@ -89,7 +93,10 @@ class SkillsExtension(ExtensionApp):
         if self._housekeeping is not None:
             self._housekeeping.cancel()
             await asyncio.wait([self._housekeeping], timeout=_STOPS_WITHIN)
-        await self.settings["jupyter_skills_store"].close()
+        try:
+            await asyncio.wait_for(self.settings["jupyter_skills_store"].close(), _STOPS_WITHIN)
+        except TimeoutError:
+            self.log.warning("jupyter_skills: the store was not closed within %.0f s", _STOPS_WITHIN)
 
     async def _keep_house(self) -> None:
         await kernels.attach(self)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from http.client import responses
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from jupyter_server.base.handlers import APIHandler
 from tornado import web
@@ -23,10 +24,16 @@ from jupyter_skills.errors import (
 from jupyter_skills.server.events import emitted
 from jupyter_skills.server.identity import owner_of
 from jupyter_skills.server.incoming.json_object import object_in
+from jupyter_skills.server.incoming.workers import off_loop_to_answer
+from jupyter_skills.server.outgoing import in_json, list_in_json
+from jupyter_skills.server.wording import over_http
+from jupyter_skills.store.location import current_user
 
 if TYPE_CHECKING:
     from jupyter_skills.store.records import Page
     from jupyter_skills.store.store import SkillStore
+
+Item = TypeVar("Item")
 
 AUTH_RESOURCE = "jupyter_skills"
 USUAL_PAGE = 20
@@ -39,7 +46,9 @@ _NEXT_STEPS = {
     403: "Give the server's token in the header 'Authorization: token …', and ask for no more than you are allowed to",
     404: "See 'jupyter-skills/api/spec.yaml' for all routes",
     405: "See the header 'Allow' for what this route takes",
+    408: "Send it again, without a pause; whoever runs the server can raise 'SkillsExtension.upload_patience'",
     500: "The server's log says why",
+    507: "Try again later, or ask whoever runs the server to make room in its folder of temporary files",
 }
 
 
@@ -90,9 +99,26 @@ class SkillsHandler(APIHandler):
         return None
 
     def reply(self, value: object, status: int = 200) -> None:
-        """Answers with JSON."""
+        """Answers with JSON that is soon written; for lists see ``reply_list``."""
         self.set_status(status)
-        self.finish(json.dumps(value, ensure_ascii=False))
+        self.finish(in_json(value))
+
+    async def reply_page(self, page: Page[Item], told: Callable[[Item], object]) -> None:
+        """Answers with one page of a list; see ``reply_list``."""
+        await self.reply_list(page.items, told, cursor=page.cursor, has_more=page.has_more)
+
+    async def reply_list(
+        self, items: Iterable[Item], told: Callable[[Item], object], *, key: str = "data", **around: object
+    ) -> None:
+        """Answers with a JSON object that holds a list, which others need not wait for however long it is.
+
+        Args:
+            items: What is on the list.
+            told: What ``json.dumps`` takes in place of an item; called on a thread.
+            key: The list's key in the object.
+            around: What else is in the object.
+        """
+        self.finish(await off_loop_to_answer(list_in_json, items, told, key, around))
 
     def page(self) -> tuple[int, str | None]:
         """How many items are asked for, and after which one; from ``?limit=…&after=…``.
@@ -134,6 +160,9 @@ class SkillsHandler(APIHandler):
     def tell(self, action: str, **facts: Any) -> None:
         """Says what has happened, to whoever listens to the server's events and in the log.
 
+        All users of a server hear its events. They hear to what it happened only if it is the work of the account that
+        the server runs as: what is done for others is theirs.
+
         Args:
             action: One of those that the event's schema names.
             facts: What it happened to. Only what the schema names goes into the event.
@@ -142,7 +171,7 @@ class SkillsHandler(APIHandler):
         # The words are for people who read the log, the record's attribute for programs that collect it.
         words = " ".join(f"{key}={json.dumps(value)}" for key, value in told.items())
         self.log.info("jupyter_skills %s", words, extra={"jupyter_skills": told})
-        emitted(self.event_logger, told)
+        emitted(self.event_logger, told if self.owner == current_user() else {"action": action})
 
     def problem(self, status: int, error: SkillsError) -> dict[str, Any]:
         """The JSON that tells of an error; other shapes than ours override it.
@@ -152,7 +181,8 @@ class SkillsHandler(APIHandler):
             error: What went wrong; a bare ``SkillsError`` if it was nothing of ours.
         """
         reason = responses.get(status, "Error") if type(error) is SkillsError else type(error).__name__
-        return {"message": error.message, "next_step": error.next_step, "reason": reason}
+        shown = over_http(error)
+        return {"message": shown.message, "next_step": shown.next_step, "reason": reason}
 
     def status_of(self, error: BaseException | None) -> int:
         """The status code that an error stands for."""
@@ -167,7 +197,7 @@ class SkillsHandler(APIHandler):
         self.set_status(status)
         if status == 405:
             self.set_header("Allow", ", ".join(self._taken()))
-        self.finish(json.dumps(self.problem(status, _in_our_terms(status, error)), ensure_ascii=False))
+        self.finish(in_json(self.problem(status, _in_our_terms(status, error))))
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
         """Called by tornado: an error of ours is an answer, and no traceback for the log."""
@@ -191,11 +221,6 @@ class UnknownRoute(SkillsHandler):
         await super().prepare()
         if self.request.method != "OPTIONS":
             raise web.HTTPError(404, f"There is nothing at '{self.request.path}'")
-
-
-def page_as_json(page: Page[Any], data: list[dict[str, Any]]) -> dict[str, Any]:
-    """One page of a list; its items as JSON are given beside it."""
-    return {"data": data, "cursor": page.cursor, "has_more": page.has_more}
 
 
 def as_flag(name: str, word: str) -> bool:

@@ -13,6 +13,7 @@ from jupyter_skills.skills.manifest import manifest_in
 from jupyter_skills.skills.places import expanded
 from jupyter_skills.skills.skill import Skill
 
+_TEMPORARY = ".jupyter-skills-"
 _FORCE = "Name another place with -o, or replace it with --force"
 
 
@@ -43,14 +44,13 @@ def write_zip(content: bytes, target: Path, *, force: bool) -> None:
     """
     if target.is_dir() or (os.path.lexists(target) and not force):
         raise UsageProblem(f"There is a '{target}' already", _FORCE)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        # In a folder that only we may write, so that nobody can lay a link where the file will be.
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=_TEMPORARY) as folder:
+            temporary = Path(folder, "new")
             temporary.write_bytes(content)
             _put(temporary, target, force=force)
-        finally:
-            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise UsageProblem(f"'{target}' can't be written: {error.strerror}", "Name another file with -o") from None
 
@@ -72,7 +72,7 @@ def write_folder(skill: Skill, target: Path, *, force: bool) -> None:
         raise UsageProblem(f"There is a '{target}' already", _FORCE if _is_skill(target) else "Name another with -o")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as temporary:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=_TEMPORARY) as temporary:
             lay_out(in_memory(skill.content), Path(temporary, "new"))
             if there:
                 target.rename(Path(temporary, "old"))

@@ -23,6 +23,11 @@ class Limits:
     repository: int = 16 * MOST_BYTES
 
 
+def cleaned(text: str) -> str:
+    """Text, with a ``?`` for each byte of a path that was no character."""
+    return text.encode(errors="replace").decode()
+
+
 @dataclass(frozen=True)
 class Fetched:
     """A skill from another place, with all its files in memory.
@@ -45,6 +50,6 @@ class Fetched:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What a store notes of where it came from."""
+        """What a store notes of where it came from, as text whatever bytes a path has."""
         facts = {"origin": self.origin, "revision": self.revision, "digest": self.digest}
-        return {key: value for key, value in facts.items() if value}
+        return {key: cleaned(value) for key, value in facts.items() if value}

@@ -7,15 +7,15 @@ from urllib.parse import urlsplit
 
 from jupyter_skills.errors import SkillNotFound, UsageProblem
 from jupyter_skills.sharing.endpoints.keys import login
-from jupyter_skills.sharing.fetched import Fetched, Limits
+from jupyter_skills.sharing.fetched import Fetched, Limits, cleaned
 from jupyter_skills.sharing.git import from_git
 from jupyter_skills.sharing.index import from_index
 from jupyter_skills.sharing.opened import TAR_SUFFIXES, archived, manifest_only
 from jupyter_skills.sharing.reference import Reference, parse, without_credentials
 from jupyter_skills.sharing.web import Login, connection, download
-from jupyter_skills.skills.discovery import resolve
 from jupyter_skills.skills.files import ARCHIVE_SUFFIXES
 from jupyter_skills.skills.places import expanded
+from jupyter_skills.store.finding import resolve
 
 _ARCHIVES = (*ARCHIVE_SUFFIXES, *TAR_SUFFIXES)
 
@@ -75,6 +75,8 @@ async def _from_web(wanted: Reference, key_variable: str | None, *, everything: 
 def _local(address: str) -> Fetched:
     path = expanded(address)
     is_archive = address.lower().endswith(_ARCHIVES) and not path.is_dir()
+    if is_archive and cleaned(path.name) != path.name:
+        raise UsageProblem(f"The name of the archive {path.name!a} is no text", "Rename it")
     if is_archive and address.lower().endswith(TAR_SUFFIXES):
         return Fetched(archived(_read(address), address), file_name=path.name)
     return Fetched(resolve(address).snapshot(), file_name=path.name if is_archive else None)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 import jupyter_skills
 from jupyter_skills.errors import RemoteDamaged, RemoteRefused, RemoteUnreachable, UsageProblem
@@ -59,6 +60,11 @@ class Login:
     def at(self, url: str) -> Mapping[str, str]:
         """The headers for an address."""
         return self.headers if _site(url) == _site(self.address) else {}
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What is never shown: the keys in the headers, and the credentials of the address, however they are sent."""
+        return (*(value.partition(" ")[2] or value for value in self.headers.values()), *_credentials(self.address))
 
 
 @asynccontextmanager
@@ -170,8 +176,9 @@ async def download(client: httpx.AsyncClient, url: str, limits: Limits, login: L
     else:
         raise RemoteRefused(f"'{without_credentials(url)}' leads on and on", "Check the address")
     if reply.status != 200:
+        secrets = (*(login.secrets if login else ()), *_credentials(reply.url))
         raise RemoteRefused(
-            f"'{without_credentials(reply.url)}' can't be had: {refusal(reply)}",
+            f"'{without_credentials(reply.url)}' can't be had: {refusal(reply, secrets)}",
             "Check the address, and who may read it",
         )
     return reply
@@ -191,8 +198,13 @@ def joined(base: str, url: str) -> str:
         ) from None
 
 
-def refusal(reply: Reply) -> str:
-    """What a server said when it said no, in a few words of its own."""
+def refusal(reply: Reply, secrets: Iterable[str] = ()) -> str:
+    """What a server said when it said no, in a few words of its own.
+
+    Args:
+        reply: The answer.
+        secrets: What is not shown, for some servers say what they were shown.
+    """
     words: Any = ""
     try:
         told = json.loads(reply.body)
@@ -202,8 +214,21 @@ def refusal(reply: Reply) -> str:
         inner = told.get("error", told.get("detail", told))
         words = inner.get("message", "") if isinstance(inner, dict) else inner
         words = words or told.get("message", "")
-    text = " ".join(words.split()) if isinstance(words, str) else ""
+    text = words if isinstance(words, str) else ""
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, "…")
+    text = " ".join(text.split())  # and only then is it cut, for a part of a secret would not be found
     return f"status {reply.status}" + (f", {text[:_LONGEST_MESSAGE]}" if text else "")
+
+
+def _credentials(address: str) -> Iterator[str]:
+    """The user and the password in an address, as they are written, meant and sent; either may be a token."""
+    written = urlsplit(address).netloc.rpartition("@")[0]
+    user, _, password = written.partition(":")
+    for part in (user, password) if written else ():
+        yield from (part, unquote(part))
+    if written:
+        yield base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode(errors="replace")).decode()
 
 
 def _site(url: str) -> tuple[str, str | None, int | None]:

@@ -22,6 +22,7 @@ from jupyter_skills.store.tables import skills, versions
 _LONGEST_TITLE = 255
 _LONGEST_SOURCE = 64
 _MOST_METADATA = 64 * 1024  # bytes as JSON
+_DEEPEST_METADATA = 32
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,8 @@ def add_version(connection: Connection, user: str, skill_id: str, intake: Intake
         "archive": blobs.keep(connection, intake.archive),
         "size": len(intake.archive),
         "file_count": len(intake.skill.files()),
-        "file_name": intake.file_name,
-        "file_type": intake.file_type,
+        "file_name": _named(intake.file_name),
+        "file_type": _named(intake.file_type),
         "created_at": now(),
         "created_by": user,
     }
@@ -189,10 +190,12 @@ def purge(connection: Connection, user: str, before: int) -> int:
     """Forgets for good the user's skills that were deleted before a moment; how many there were."""
     gone = sa.select(skills.c.id).where(skills.c.owner == user, skills.c.deleted_at < before)
     ids = list(connection.execute(gone.with_for_update()).scalars())
-    archives = connection.execute(sa.select(versions.c.archive).where(versions.c.skill_id.in_(ids))).scalars().all()
-    connection.execute(versions.delete().where(versions.c.skill_id.in_(ids)))
-    connection.execute(skills.delete().where(skills.c.id.in_(ids)))
-    blobs.forget(connection, archives)
+    for some in blobs.batched(ids):
+        of_them = versions.c.skill_id.in_(some)
+        archives = connection.execute(sa.select(versions.c.archive).where(of_them)).scalars().all()
+        connection.execute(versions.delete().where(of_them))
+        connection.execute(skills.delete().where(skills.c.id.in_(some)))
+        blobs.forget(connection, archives)
     return len(ids)
 
 
@@ -223,13 +226,25 @@ def _check_free(connection: Connection, user: str, name: str) -> None:
 
 def _check_metadata(metadata: Mapping[str, Any]) -> None:
     try:
-        size = len(json.dumps(dict(metadata), allow_nan=False).encode())
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageProblem(f"The metadata is nothing that JSON knows: {error}", "Give plain values") from None
+        text = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
+        size = len(text.encode())
+    except (TypeError, ValueError, RecursionError):  # the second for half a character, too
+        raise UsageProblem("The metadata is nothing that JSON in UTF-8 can hold", "Give plain values") from None
     if not all(isinstance(key, str) for key in metadata):
         raise UsageProblem("The metadata has keys that are not text", "Give names as keys")
+    if _depth(metadata) > _DEEPEST_METADATA:
+        raise UsageProblem(f"The metadata is nested more than {_DEEPEST_METADATA}-fold", "Keep such things in a file")
     if size > _MOST_METADATA:
         raise UsageProblem(f"The metadata has more than {_MOST_METADATA >> 10} KiB", "Keep that much in a file")
+
+
+def _depth(value: object) -> int:
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else None
+    return 0 if inner is None else 1 + max(map(_depth, inner), default=0)
+
+
+def _named(text: str | None) -> str | None:
+    return None if text is None else _storable(text)[:_LONGEST_TITLE]
 
 
 def _storable(text: str) -> str:

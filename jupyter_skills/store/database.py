@@ -9,34 +9,44 @@ import random
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.pool import StaticPool
 
-from jupyter_skills.errors import SkillsError, StoreBroken, StoreBusy, StoreConflict, StoreUnreachable
+from jupyter_skills.errors import (
+    SkillsError,
+    StoreBroken,
+    StoreBusy,
+    StoreConflict,
+    StoreUnreachable,
+    UsageProblem,
+)
 from jupyter_skills.store import opening
-from jupyter_skills.store.location import VARIABLE, default_file
-from jupyter_skills.store.presence import Presence
+from jupyter_skills.store.engines import PATIENCE, WRITES, checked, engine_for, shown
+from jupyter_skills.store.location import VARIABLE, default_file, file_of
+from jupyter_skills.store.presence import Presence, identity
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
-_PATIENCE = 30.0  # seconds that a transaction waits for those of others
-_THREADS = 4
+_READERS, _WRITERS = 4, 2  # threads
 _ATTEMPTS = 5
-_WRITES = "jupyter_skills_writes"
 
 # Two transactions in each other's way, of which PostgreSQL gave up one: doing it again is the cure. One that finds a
 # name or number taken (23505) sees the row that took it the next time, and can say so.
 _AGAIN = frozenset({"40001", "40P01", "23503", "23505"})
-_LOCK_TIMEOUT = "55P03"
+_BUSY = frozenset({"55P03", "40001", "40P01"})  # not in time, or not even after several attempts
+
+
+_all: weakref.WeakSet[Database] = weakref.WeakSet()
 
 
 class Database:
@@ -53,14 +63,18 @@ class Database:
     """
 
     def __init__(self, url: str) -> None:
-        self._url = _checked(url)
+        self._url = checked(url)
         self.dialect = self._url.get_backend_name()
-        self.url = _shown(self._url)
+        self.url = shown(self._url)
         self._lock = threading.RLock()  # held while the database is opened, so never where a loop would wait for it
         self._threads_lock = threading.Lock()
         self._engine: Engine | None = None
         self._presence: Presence | None = None
-        self._threads: ThreadPoolExecutor | None = None
+        self._identity: tuple[int, int] | None = None
+        self._failure: tuple[float, BaseException] | None = None
+        self._giving_up = threading.Event()
+        self._threads: dict[int, ThreadPoolExecutor] = {}
+        _all.add(self)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Runs ``work(connection)`` in a transaction that changes nothing.
@@ -81,26 +95,35 @@ class Database:
         return self._run(work, writes=True)
 
     async def off_loop(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Calls a function on one of the database's threads; it runs to its end even if the caller is cancelled."""
+        """Calls a function that only reads on a thread; it runs to its end even if the caller is cancelled."""
+        return await self._on_a_thread(_READERS, function, *args, **kwargs)
+
+    async def off_loop_to_write(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Likewise a function that writes: on other threads, for writers wait for each other, and readers need not."""
+        return await self._on_a_thread(_WRITERS, function, *args, **kwargs)
+
+    async def _on_a_thread(self, many: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         with self._threads_lock:
-            if self._threads is None:
-                self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="jupyter-skills-store")
+            if many not in self._threads:
+                self._threads[many] = ThreadPoolExecutor(many, thread_name_prefix="jupyter-skills-store")
             call = partial(contextvars.copy_context().run, function, *args, **kwargs)
-            future = asyncio.get_running_loop().run_in_executor(self._threads, call)
-        return await future
+            future = asyncio.get_running_loop().run_in_executor(self._threads[many], call)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise StoreBusy("The store is being closed", "Try again") from None
 
     def close(self) -> None:
-        """Closes its connections; the next use opens it again."""
+        """Closes its connections, and gives up what waits for others; the next use opens it again."""
+        self._giving_up.set()
         with self._threads_lock:
-            threads, self._threads = self._threads, None
-        with self._lock:
-            engine, self._engine = self._engine, None
-            presence, self._presence = self._presence, None
-        if threads is not None:
-            threads.shutdown(wait=False)
-        if engine is not None:
-            engine.dispose()
-        if presence is not None:
+            threads, self._threads = self._threads, {}
+        for pool in threads.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+        if (presence := self._let_go()) is not None:
             presence.end()
 
     def _run(self, work: Callable[[Connection], T], *, writes: bool) -> T:
@@ -112,57 +135,71 @@ class Database:
                 except sa.exc.DBAPIError as error:
                     if getattr(error.orig, "sqlstate", None) not in _AGAIN or attempt == _ATTEMPTS - 1:
                         raise
+                    time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 - so that two don't keep in step
         raise AssertionError("the last attempt returns or raises")
 
     @contextmanager
     def _transaction(self, engine: Engine, *, writes: bool) -> Iterator[Connection]:
         in_memory = isinstance(engine.pool, StaticPool)
-        with self._lock if in_memory else _NO_LOCK, engine.connect() as connection:
-            connection = connection.execution_options(**{_WRITES: writes})
+        with self._lock if in_memory else nullcontext(), engine.connect() as connection:
+            connection = connection.execution_options(**{WRITES: writes})
             if not writes and self.dialect == "postgresql":  # all that a reader sees is of one moment, as with SQLite
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
                 yield connection
 
     def _opened(self) -> Engine:
+        asked_at = time.monotonic()
         with self._lock:
+            if self._engine is not None and self._file is not None and identity(self._file) != self._identity:
+                self._let_go()  # what is written into a file that was taken away is lost
             if self._engine is None:
-                if self._presence is None and self._file is not None and self._file == default_file():
-                    self._presence = Presence(self._file)  # what is not ours to make is not ours to move
+                if self._failure is not None and self._failure[0] > asked_at:
+                    raise self._failure[1]  # whoever waited for this has waited enough
                 try:
-                    engine = self._made()
-                except ValueError as error:  # an option of the address
-                    raise self._plain(error) from None
-                try:
-                    with self._transaction(engine, writes=False) as connection:
-                        ready = opening.is_ready(connection)
-                    if not ready:
-                        with self._transaction(engine, writes=True) as connection:
-                            opening.make_ready(connection)
-                except BaseException:
-                    engine.dispose()
+                    self._engine = self._ready()
+                except BaseException as error:
+                    self._failure = (time.monotonic(), error)
                     raise
-                self._engine = engine
+                self._failure = None
             return self._engine
 
-    def _made(self) -> Engine:
-        if self.dialect == "sqlite":
-            return self._sqlite()
-        # The user's own options come last, and win.
-        options = f"-c lock_timeout={int(_PATIENCE * 1000)} {self._url.query.get('options', '')}".strip()
-        return sa.create_engine(
-            self._url, pool_pre_ping=True, pool_size=_THREADS, connect_args={"connect_timeout": 10, "options": options}
-        )
-
-    def _sqlite(self) -> Engine:
-        file = self._file
-        if file is not None and not file.exists():
-            _make_private(file)
-        more: dict[str, Any] = {} if file is not None else {"poolclass": StaticPool}
-        engine = sa.create_engine(self._url, connect_args={"timeout": _PATIENCE, "check_same_thread": False}, **more)
-        sa.event.listen(engine, "connect", _settle_connection)
-        sa.event.listen(engine, "begin", _begin)
+    def _ready(self) -> Engine:
+        if self._presence is None and self._file is not None and self._file == default_file():
+            self._presence = Presence(self._file)  # what is not ours to make is not ours to move
+        self._giving_up.clear()
+        try:
+            engine = engine_for(self._url, self._file, self._giving_up)
+        except ValueError as error:  # an option of the address
+            raise self._plain(error) from None
+        try:
+            with self._transaction(engine, writes=False) as connection:
+                ready = opening.is_ready(connection)
+            if not ready:
+                with self._transaction(engine, writes=True) as connection:
+                    opening.make_ready(connection)
+        except BaseException:
+            engine.dispose()
+            raise
+        self._identity = identity(self._file) if self._file is not None else None
         return engine
+
+    def _let_go(self) -> Presence | None:
+        """Closes what is open; the presence, which still holds, is given back."""
+        with self._lock:
+            engine, self._engine = self._engine, None
+            presence, self._presence = self._presence, None
+        if engine is not None:
+            engine.dispose()
+        return presence
+
+    def _after_fork(self) -> None:
+        """Called in the child of a fork, which has this process's memory but none of its threads or connections."""
+        self._lock, self._threads_lock = threading.RLock(), threading.Lock()
+        self._threads.clear()
+        if self._engine is not None:
+            self._engine.dispose(close=False)
+        self._engine = self._presence = None
 
     @property
     def _file(self) -> Path | None:
@@ -181,6 +218,8 @@ class Database:
                 f"There is no driver for the store at {self.url}: {error}",
                 "Run \"pip install 'jupyter-agent-skills[postgres]'\" for PostgreSQL",
             ) from None
+        except UnicodeError:
+            raise UsageProblem("A word is no text that could be stored", "Leave out what is no character") from None
         except (sa.exc.SQLAlchemyError, OSError, sqlite3.Error) as error:
             raise self._plain(error) from None
 
@@ -190,9 +229,10 @@ class Database:
         reason = next(iter(str(getattr(error, "strerror", None) or error).strip().splitlines()), "no reason given")
         if primary in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
             return self._damaged(reason)
-        if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or getattr(error, "sqlstate", "") == _LOCK_TIMEOUT:
-            return StoreBusy(f"The store at {self.url} was in use for {_PATIENCE:.0f} s by others", "Try again")
-        if primary == sqlite3.SQLITE_CONSTRAINT or str(getattr(error, "sqlstate", "")).startswith("23"):
+        state = str(getattr(error, "sqlstate", ""))
+        if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or state in _BUSY:
+            return StoreBusy(f"The store at {self.url} was in use for {PATIENCE:.0f} s by others", "Try again")
+        if primary == sqlite3.SQLITE_CONSTRAINT or state.startswith("23"):
             return StoreConflict("Somebody else changed the same thing at the same time", "Look again, and repeat it")
         return StoreUnreachable(
             f"The store at {self.url} can't be used: {reason}",
@@ -200,11 +240,7 @@ class Database:
         )
 
     def _damaged(self, reason: str) -> StoreBroken:
-        with self._lock:
-            engine, self._engine = self._engine, None
-            presence, self._presence = self._presence, None
-        if engine is not None:
-            engine.dispose()
+        presence = self._let_go()
         if presence is None:
             return StoreBroken(
                 f"{self.url} is no store of skills, or a damaged one: {reason}",
@@ -227,77 +263,22 @@ _databases_lock = threading.Lock()
 
 
 def database_for(url: str) -> Database:
-    """The process's one ``Database`` for an address."""
+    """The process's one ``Database`` for an address; of databases in memory each is another one."""
     with _databases_lock:
         if url not in _databases:
-            _databases[url] = Database(url)
+            database = Database(url)
+            if database.dialect == "sqlite" and file_of(url) is None:
+                return database
+            _databases[url] = database
         return _databases[url]
 
 
-class _NoLock:
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None: ...
-
-
-_NO_LOCK = _NoLock()
+def _after_fork() -> None:
+    global _databases_lock
+    _databases_lock = threading.Lock()
+    for database in tuple(_all):
+        database._after_fork()
 
 
-def _checked(address: str) -> URL:
-    hint = f"Give {VARIABLE} an address such as 'sqlite:////folder/skills.sqlite3' or 'postgresql://user@host/name'"
-    try:
-        url = make_url(address)
-        kind = url.get_backend_name() if url.drivername != "postgres" else "postgresql"
-    except (sa.exc.SQLAlchemyError, ValueError):
-        raise StoreUnreachable("The store's address is none that SQLAlchemy knows", hint) from None
-    if kind == "sqlite" and url.drivername in ("sqlite", "sqlite+pysqlite"):
-        return url
-    if kind == "postgresql" and url.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
-        return url.set(drivername="postgresql+psycopg")
-    raise StoreUnreachable(f"The store can't be kept with '{url.drivername}'", hint)
-
-
-def _shown(url: URL) -> str:
-    """An address without passwords, which PostgreSQL also takes as options: ``?password=…``, ``?sslpassword=…``."""
-    hidden = {key: "hidden" for key in url.query if "pass" in key.lower()}
-    return url.update_query_dict(hidden).render_as_string(hide_password=True)
-
-
-def _make_private(file: Path) -> None:
-    """Makes an empty file that only its owner may read: skills may be private."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
-
-
-def _settle_connection(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # or the driver begins transactions of its own, too late to hold a lock
-    connection.execute("PRAGMA foreign_keys=ON")
-    _insist(lambda: connection.execute("PRAGMA journal_mode=WAL"))  # of a new file; SQLite itself would not wait
-
-
-def _begin(connection: Connection) -> None:
-    if not connection.get_execution_options().get(_WRITES):
-        connection.exec_driver_sql("BEGIN")
-        return
-    # A transaction that begins as a reader and then writes would fail when another wrote in between. SQLite looks for
-    # a lock every 100 ms in the end, and so hardly ever gets it from one who writes on and on; this looks more often.
-    driver: Any = connection.connection.dbapi_connection
-    driver.execute("PRAGMA busy_timeout=0")
-    try:
-        _insist(lambda: driver.execute("BEGIN IMMEDIATE"))
-    finally:
-        driver.execute(f"PRAGMA busy_timeout={int(_PATIENCE * 1000)}")
-
-
-def _insist(work: Callable[[], object]) -> None:
-    """Does it again until no other connection is in the way, for as long as ``_PATIENCE``."""
-    until = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            work()
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(random.uniform(0.0005, 0.0015))  # noqa: S311 - so that two don't keep in step
-        else:
-            return
+if hasattr(os, "register_at_fork"):  # Windows has none
+    os.register_at_fork(after_in_child=_after_fork)

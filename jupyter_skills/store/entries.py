@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import socket
+import uuid
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,14 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, RowMapping
 
-from jupyter_skills.errors import InvalidSkill, SkillNotFound, SkillProblem, StoreProblem
+from jupyter_skills.errors import (
+    InvalidArchive,
+    InvalidSkill,
+    SkillNotFound,
+    SkillProblem,
+    StoreBroken,
+    StoreProblem,
+)
 from jupyter_skills.skills.discovery import STORED
 from jupyter_skills.skills.discovery.roots import source_of
 from jupyter_skills.skills.places import working_folder
@@ -31,6 +41,8 @@ FOLDER, STORE = "folder", "store"
 """What a row's ``kind`` is, besides ``blobs.ARCHIVE``."""
 
 _DAY = 86_400_000_000  # microseconds
+_MACHINE_ID = Path("/etc/machine-id")
+_LONGEST_HOST = 200
 
 
 @dataclass(frozen=True)
@@ -156,22 +168,28 @@ class Entries:
             start: The notebook's folder; the working folder if not given.
 
         Raises:
-            SkillProblem: It is not there any more, or can't be read.
+            SkillProblem: It is not there any more, or can't be read, be it that its bytes in the store are damaged.
             StoreProblem: The store can't be read.
         """
+        try:
+            return replace(self._opened(entry, start), name=entry.name)
+        except StoreBroken as error:
+            if self.replaced():  # it was all of the store, which was put aside
+                raise
+            raise InvalidArchive(f"'{entry.name}' can't be read: {error.message}", error.next_step) from None
+
+    def _opened(self, entry: Entry, start: Path | None) -> Skill:
         if entry.kind == FOLDER:
             folder = Path(entry.reference)
-            skill = Skill.from_path(folder, source_of(folder, start or working_folder()))
-        elif entry.kind == STORE:
-            skill = finding.stored(entry.place, self._store)
-        elif entry.kind != blobs.ARCHIVE:
+            return Skill.from_path(folder, source_of(folder, start or working_folder()))
+        if entry.kind == STORE:
+            return finding.stored(entry.place, self._store)
+        if entry.kind != blobs.ARCHIVE:
             raise SkillNotFound(f"'{entry.name}' was loaded by a newer release", "Upgrade jupyter-agent-skills")
-        else:
-            content = self._database.read(lambda connection: blobs.content(connection, entry.reference))
-            if content is None:
-                raise SkillNotFound(f"The bytes of '{entry.name}' are gone", "Load it again")
-            skill = replace(Skill.from_zip(content), source=Source("archive", entry.detail))
-        return replace(skill, name=entry.name)
+        content = self._database.read(lambda connection: blobs.content(connection, entry.reference))
+        if content is None:
+            raise SkillNotFound(f"The bytes of '{entry.name}' are gone", "Load it again")
+        return replace(Skill.from_zip(content), source=Source("archive", entry.detail))
 
     def facts(self, entry: Entry, start: Path | None = None) -> dict[str, Any]:
         """What there is to say of a row, for ``json.dumps``; ``problem`` says why the skill can't be read, if it can't.
@@ -203,6 +221,7 @@ class Entries:
         return list(connection.execute(query).mappings())
 
     def _change(self, connection: Connection, changes: Mapping[str, Entry | None]) -> None:
+        blobs.hold(connection)  # what is replaced is read below, and may be forgotten after other bytes were kept
         here = self._mine & table.c.name.in_(list(changes))
         before = connection.execute(sa.select(table.c.kind, table.c.reference).where(here)).mappings().all()
         gone = [name for name, entry in changes.items() if entry is None]
@@ -230,7 +249,7 @@ class Entries:
             "reference": entry.reference,
             "detail": entry.detail,
             "connection_file": self._kernel.connection_file,
-            "host": socket.gethostname(),
+            "host": this_machine(),
             "loaded_at": now(),
         }
 
@@ -245,6 +264,18 @@ class Entries:
 def archives_of(rows: Iterable[RowMapping]) -> list[str]:
     """The digests of the archives that rows name."""
     return [row["reference"] for row in rows if row["kind"] == blobs.ARCHIVE]
+
+
+@cache
+def this_machine() -> str:
+    """The host name, and what tells machines of one name apart; at most 255 characters."""
+    try:
+        known = _MACHINE_ID.read_text().strip()
+    except (OSError, UnicodeDecodeError):  # containers and other systems have none
+        known = ""
+    known = known if known not in ("", "uninitialized") else f"{uuid.getnode():012x}"
+    # A machine's id is not for others, as machine-id(5) says: what is made of it will do.
+    return f"{socket.gethostname()[:_LONGEST_HOST]} {hashlib.sha256(known.encode()).hexdigest()[:16]}"
 
 
 def _stamp() -> sa.Update:

@@ -89,7 +89,7 @@ def stored(reference: str, store: SkillStore | None = None) -> Skill:
     from jupyter_skills.store.store import opened
 
     if not word.isprintable():  # no database could be asked for it
-        raise SkillNotFound(f"The store has no skill '{word}'", "See '%skill list --available' for those it has")
+        raise SkillNotFound(f"The store has no skill '{word}'", "See the list of skills for those it has")
     store = store or _own_store()
     user = store.user
 
@@ -130,8 +130,12 @@ def available(start: Path | None = None, store: SkillStore | None = None) -> lis
     return found
 
 
-def candidates(words: str, start: Path | None = None, store: SkillStore | None = None) -> list[Skill]:
+def candidates(
+    words: str, start: Path | None = None, store: SkillStore | None = None
+) -> tuple[list[Skill], StoreProblem | None]:
     """The skills to look through for words: all that lie in folders, and the stored ones that fit best.
+
+    What is wrong with the store, if it can't be used, is told beside those of the folders.
 
     Args:
         words: What is looked for.
@@ -141,12 +145,11 @@ def candidates(words: str, start: Path | None = None, store: SkillStore | None =
     skills = {found.name: found.skill for found in discover(start) if found.skill and found.usable}
     if store is not None or has_store():
         try:
-            stored_ones = _fitting(words, store or _own_store())
-        except StoreProblem:  # the list of what is available says why
-            stored_ones = []
-        for skill in stored_ones:
-            skills.setdefault(skill.name, skill)
-    return list(skills.values())
+            for skill in _fitting(words, store or _own_store()):
+                skills.setdefault(skill.name, skill)
+        except StoreProblem as error:
+            return list(skills.values()), error
+    return list(skills.values()), None
 
 
 class Remembered:

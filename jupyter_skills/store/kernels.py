@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ from jupyter_skills.errors import SkillNotFound, UsageProblem
 from jupyter_skills.store import blobs
 from jupyter_skills.store.clock import now
 from jupyter_skills.store.database import Database
-from jupyter_skills.store.entries import Entries, archives_of
+from jupyter_skills.store.entries import Entries, archives_of, this_machine
 from jupyter_skills.store.registry import Kernel
 from jupyter_skills.store.store import SkillStore
 from jupyter_skills.store.tables import kernel_skills as table
@@ -76,8 +75,8 @@ def sweep(database: Database, owner: str, spare: str = "") -> int:
     """Forgets a user's kernels that have ended.
 
     jupyter_client removes a kernel's connection file when the kernel is shut down, and not when it restarts, so a
-    kernel of this machine whose file is gone has ended. Of the others nothing is known; they are forgotten when nobody
-    has used them for 30 days.
+    kernel of this machine is there as long as its file is. Of the others nothing is known; they are forgotten when
+    nobody has used them for 30 days.
 
     Args:
         database: Where the rows are.
@@ -104,6 +103,7 @@ def sweep(database: Database, owner: str, spare: str = "") -> int:
 
 
 def _forget(connection: Connection, owner: str, kernel_ids: Iterable[str]) -> None:
+    blobs.hold(connection)
     theirs = (table.c.owner == owner) & table.c.kernel_id.in_(list(kernel_ids))
     rows = connection.execute(sa.select(table.c.kind, table.c.reference).where(theirs)).mappings().all()
     connection.execute(table.delete().where(theirs))
@@ -111,14 +111,13 @@ def _forget(connection: Connection, owner: str, kernel_ids: Iterable[str]) -> No
 
 
 def _has_ended(row: RowMapping) -> bool:
-    if row["used_at"] < now() - _FORGOTTEN_AFTER:
-        return True
-    if row["host"] != socket.gethostname() or not row["connection_file"]:
-        return False
-    try:
-        os.stat(row["connection_file"])
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:  # it may be there
-        return False
-    return False
+    if row["host"] == this_machine() and row["connection_file"]:
+        try:
+            os.stat(row["connection_file"])
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except (OSError, ValueError):  # it may be there
+            pass
+        else:
+            return False
+    return bool(row["used_at"] < now() - _FORGOTTEN_AFTER)

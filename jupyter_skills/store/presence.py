@@ -33,7 +33,7 @@ class Presence:
             # Beside the database: to open and close that itself would drop the locks that SQLite has on it.
             self._lock = os.open(file.with_name(f"{file.name}-lock"), os.O_RDWR | os.O_CREAT, 0o600)
         self._held = self._lock is not None and _locked(self._lock, "LOCK_SH")
-        self._identity = _identity(file)
+        self._identity = identity(file)
 
     def end(self) -> None:
         """This process has it open no more."""
@@ -47,7 +47,7 @@ class Presence:
         None too if it isn't the same file any more, because another process was quicker. Ends the presence.
         """
         try:
-            if not self._held or not self._alone() or _identity(self._file) != self._identity:
+            if not self._held or not self._alone() or identity(self._file) != self._identity:
                 return None
             kept = _free_name(self._file)
             for end in ("", "-wal", "-shm"):
@@ -79,7 +79,7 @@ def _locked(lock: int, *how: str) -> bool:
     return True
 
 
-def _identity(file: Path) -> tuple[int, int] | None:
+def identity(file: Path) -> tuple[int, int] | None:
     """What tells a file from another of its name; None if there is none."""
     try:
         facts = file.stat()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
@@ -63,11 +63,11 @@ class StoredSkill:
         Args:
             full: Whether the instructions are wanted.
         """
-        facts = asdict(self)
+        facts = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
         facts["display_title"] = facts.pop("title")
         if not full:
             del facts["instructions"]
-        return {key: _plain(value) for key, value in facts.items()}
+        return facts
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class SkillVersion:
 
     def as_json(self) -> dict[str, Any]:
         """For ``json.dumps``."""
-        return {key: _plain(value) for key, value in asdict(self).items()}
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
 from jupyter_skills.errors import NotYours, SkillNotFound, UsageProblem
+from jupyter_skills.skills.rules import normalized
 from jupyter_skills.store import words as index
 from jupyter_skills.store.clock import as_time
 from jupyter_skills.store.records import Page, SearchHit, SkillVersion, StoredSkill, version_id
@@ -19,6 +20,7 @@ from jupyter_skills.store.tables import skills, versions
 Order = Literal["desc", "asc"]
 
 LATEST = "latest"
+_SEE = "See the list of skills for those it has"
 MOST_ON_A_PAGE = 1000
 
 _LISTED = [column for column in skills.c if column.name != "instructions"]
@@ -42,7 +44,7 @@ def skill_row(connection: Connection, user: str, skill_id: str, *, deleted: bool
     row = connection.execute(sa.select(skills).where(wanted)).mappings().first() if _is_text(skill_id) else None
     if row is None:
         what = "deleted skill" if deleted else "skill"
-        raise SkillNotFound(f"The store has no {what} '{skill_id}'", "See '%skill list --available' for those it has")
+        raise SkillNotFound(f"The store has no {what} '{skill_id}'", _SEE)
     return row
 
 
@@ -53,7 +55,8 @@ def own_row(connection: Connection, user: str, skill_id: str, *, deleted: bool =
         SkillNotFound: See ``skill_row``.
         NotYours: It is somebody else's.
     """
-    connection.execute(sa.select(skills.c.id).where(skills.c.id == skill_id).with_for_update())
+    if _is_text(skill_id):
+        connection.execute(sa.select(skills.c.id).where(skills.c.id == skill_id).with_for_update())
     row = skill_row(connection, user, skill_id, deleted=deleted)
     if row["owner"] != user:
         raise NotYours(f"The skill '{row['name']}' ({skill_id}) is {row['owner']}'s", "Make one of your own from it")
@@ -67,10 +70,11 @@ def named(connection: Connection, user: str, name: str) -> RowMapping:
         SkillNotFound: None is called so.
     """
     others = sa.case((skills.c.owner == user, 0), else_=1)
-    query = sa.select(skills).where(_seen_by(user), skills.c.name == name)
-    row = connection.execute(query.order_by(others, skills.c.created_at, skills.c.id).limit(1)).mappings().first()
+    query = sa.select(skills).where(_seen_by(user), skills.c.name == normalized(name))
+    query = query.order_by(others, skills.c.created_at, skills.c.id).limit(1)
+    row = connection.execute(query).mappings().first() if _is_text(name) else None
     if row is None:
-        raise SkillNotFound(f"The store has no skill named '{name}'", "See '%skill list --available' for those it has")
+        raise SkillNotFound(f"The store has no skill named '{name}'", _SEE)
     return row
 
 
@@ -93,7 +97,7 @@ def skill_page(
     if public:
         seen &= skills.c.visibility == "public"
     if source is not None:
-        seen &= skills.c.source == source
+        seen &= (skills.c.source == source) if _is_text(source) else sa.false()
     query = sa.select(*_LISTED).where(seen)
     key = sa.tuple_(skills.c.created_at, skills.c.id)
     if after is not None:
@@ -124,7 +128,7 @@ def version_row(connection: Connection, skill: RowMapping, version: str | None) 
     row = connection.execute(query).mappings().first() if number is not None else None
     if row is None:
         what = f"no version '{version}'" if version not in (None, LATEST) else "no version any more"
-        raise SkillNotFound(f"The skill '{skill['name']}' has {what}", "Ask for its versions to see those it has")
+        raise SkillNotFound(f"The skill '{skill['name']}' has {what}", "See the list of its versions")
     return row
 
 
@@ -147,21 +151,22 @@ def version_page(
 
 def search(connection: Connection, user: str, words: str, limit: int) -> list[SearchHit]:
     """The skills that words fit best, of those that a user sees."""
-    found = index.matches(connection, words)
-    if found is None:
-        return []
-    best = (
-        sa.select(skills.c.id, found.c.score)
-        .join(found, found.c.key == skills.c.key)
-        .where(_seen_by(user))
-        .order_by(found.c.score.desc(), skills.c.name, skills.c.id)
-        .limit(_checked(limit))
-    )
-    scores = {row.id: row.score for row in connection.execute(best)}
-    # In a second step, since a word may fit thousands, whose texts would all be read to be sorted.
-    listed = connection.execute(sa.select(*_LISTED).where(skills.c.id.in_(list(scores)))).mappings()
-    by_id = {row["id"]: stored_skill(row) for row in listed}
-    return [SearchHit(by_id[skill_id], score) for skill_id, score in scores.items()]
+    most = _checked(limit)
+    for wanted in index.asked_for(connection, words, _seen_by(user)):
+        found = index.matches(connection, wanted)
+        best = (
+            sa.select(skills.c.id, found.c.score)
+            .join(found, found.c.key == skills.c.key)
+            .where(_seen_by(user))
+            .order_by(found.c.score.desc(), skills.c.name, skills.c.id)
+            .limit(most)
+        )
+        if scores := {row.id: row.score for row in connection.execute(best)}:
+            # In a second step, since a word may fit thousands, whose texts would all be read to be sorted.
+            listed = connection.execute(sa.select(*_LISTED).where(skills.c.id.in_(list(scores)))).mappings()
+            by_id = {row["id"]: stored_skill(row) for row in listed}
+            return [SearchHit(by_id[skill_id], score) for skill_id, score in scores.items()]
+    return []
 
 
 def stored_skill(row: RowMapping) -> StoredSkill:
@@ -247,7 +252,7 @@ def _place(connection: Connection, user: str, after: str) -> tuple[int, str]:
     """Where a page begins: a cursor says it, an id has to be looked up."""
     try:
         created, _, last = base64.urlsafe_b64decode(after + "=" * (-len(after) % 4)).decode("ascii").partition(" ")
-        if last and re.fullmatch("[0-9]{1,18}", created, re.ASCII):
+        if last and _is_text(last) and re.fullmatch("[0-9]{1,18}", created, re.ASCII):
             return int(created), last
     except (binascii.Error, ValueError):
         pass

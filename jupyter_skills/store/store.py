@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from jupyter_skills.errors import UsageProblem
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.source import Source
 from jupyter_skills.store import blobs, changes, rows
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 T = TypeVar("T")
+
+_LONGEST_USER = 255
 
 MONTH = 30 * 86_400.0
 """How long a deleted skill can be restored at least, in seconds."""
@@ -44,7 +47,8 @@ class SkillStore:
 
     def __init__(self, url: str | None = None, user: str | None = None) -> None:
         self.database: Database = database_for(url or store_url())
-        self.user = user or current_user()
+        self.user = _checked_user(user or current_user())
+        self._is_view = False
 
     @property
     def url(self) -> str:
@@ -52,9 +56,13 @@ class SkillStore:
         return self.database.url
 
     def for_user(self, user: str) -> SkillStore:
-        """The same store as somebody else sees it."""
+        """The same store as somebody else sees it; it is closed with this one.
+
+        Raises:
+            UsageProblem: That can't be a user's name.
+        """
         other = SkillStore.__new__(SkillStore)
-        other.database, other.user = self.database, user
+        other.database, other.user, other._is_view = self.database, _checked_user(user), True
         return other
 
     async def create(
@@ -169,6 +177,20 @@ class SkillStore:
             )
         )
 
+    async def every(
+        self, *, mine: bool = False, deleted: bool = False, public: bool = False
+    ) -> AsyncIterator[StoredSkill]:
+        """All skills that ``list`` has page by page, in the order they were created."""
+        after: str | None = None
+        while True:
+            page = await self.list(
+                limit=rows.MOST_ON_A_PAGE, after=after, order="asc", mine=mine, deleted=deleted, public=public
+            )
+            for skill in page.items:
+                yield skill
+            if (after := page.cursor) is None:
+                return
+
     async def versions(
         self, skill_id: str, *, limit: int = 20, after: str | None = None, order: Order = "desc"
     ) -> Page[SkillVersion]:
@@ -276,8 +298,9 @@ class SkillStore:
         return await self._write(lambda connection: changes.purge(connection, self.user, before))
 
     async def close(self) -> None:
-        """Closes the database's connections; a later use opens them again."""
-        await asyncio.to_thread(self.database.close)
+        """Closes the database's connections; a later use opens them again. Those of others' views stay open."""
+        if not self._is_view:
+            await asyncio.to_thread(self.database.close)
 
     async def __aenter__(self) -> SkillStore:
         return self
@@ -300,19 +323,25 @@ class SkillStore:
         return await self._read(work)
 
     async def _do(self, work: Callable[..., T], *args: Any) -> T:
-        return await self.database.off_loop(work, self.database, self.user, *args)
+        return await self.database.off_loop_to_write(work, self.database, self.user, *args)
 
     async def _read(self, work: Callable[[Connection], T]) -> T:
         return await self.database.off_loop(self.database.read, work)
 
     async def _write(self, work: Callable[[Connection], T]) -> T:
-        return await self.database.off_loop(self.database.write, work)
+        return await self.database.off_loop_to_write(self.database.write, work)
 
 
 def opened(archive: bytes, version: SkillVersion) -> Skill:
     """The skill in a stored archive."""
     skill = Skill.from_zip(archive)
     return replace(skill, source=Source("store", f"{version.skill_id}@{version.version}"))
+
+
+def _checked_user(user: str) -> str:
+    if not (user.isprintable() and 0 < len(user) <= _LONGEST_USER):
+        raise UsageProblem(f"A user's name has 1 to {_LONGEST_USER} characters that can be shown", "Give another")
+    return user
 
 
 def _create(

@@ -6,8 +6,9 @@ skills wherever they are kept.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,12 +16,14 @@ from sqlalchemy.dialects.postgresql import ARRAY, REAL, TSQUERY, TSVECTOR
 from sqlalchemy.engine import Connection
 
 from jupyter_skills.skills.discovery.search import MOST_BODY, WEIGHTS, terms_of
-from jupyter_skills.store.tables import WORDS_TABLE
+from jupyter_skills.store.tables import WORDS_TABLE, skills
 
 # PostgreSQL keeps so many places of a word at most, and none beyond the highest.
 _MOST_PLACES, _HIGHEST_PLACE = 256, 16_383
 _LONGEST_TERM = 200
 _PREFIX_FROM = 3
+_MOST_WORDS = 32
+_SAMPLE = 1000  # skills by which it is judged how common a word is
 _PARTS = ("name", "description", "body")
 
 # The weights of D, C, B and A, which PostgreSQL wants within 1; and its flag for minding the length of a text.
@@ -66,33 +69,53 @@ def learn(connection: Connection, key: int, name: str, description: str, body: s
     connection.execute(_words.insert().values({_key(connection).name: key, **values}))
 
 
-def matches(connection: Connection, words: str) -> sa.Subquery | None:
-    """The ``key`` and ``score`` (the higher, the better) of the skills that words fit; None without words."""
-    wanted = _telling(connection, list(dict.fromkeys(_terms(words))))
-    if not wanted:
-        return None
-    score: sa.ColumnElement[Any]
-    if connection.dialect.name == "sqlite":
-        score = -sa.func.bm25(sa.literal_column(WORDS_TABLE), *WEIGHTS)
-    else:
-        score = sa.func.ts_rank(_RANKS, _words.c.terms, _asked(wanted), _BY_LENGTH)
-    columns = (_key(connection).label("key"), score.label("score"))
-    return sa.select(*columns).where(_fits(connection, wanted)).subquery()
+def asked_for(connection: Connection, words: str, seen: sa.ColumnElement[bool]) -> Iterator[dict[str, float]]:
+    """What to look for, each term with how much it tells: first the telling ones, then, if nothing has those, all.
+
+    Args:
+        connection: Within a transaction.
+        words: What a user looks for; no more than the first words count.
+        seen: Which skills the user sees: nothing that others keep to themselves may change an order or a score.
+    """
+    terms = list(dict.fromkeys(_terms(words)))[:_MOST_WORDS]
+    telling = _telling(connection, terms, seen)
+    yield from filter(None, (telling, dict.fromkeys(terms, 1.0) if telling.keys() < set(terms) else None))
 
 
-def _telling(connection: Connection, terms: Sequence[str]) -> list[str]:
-    """The terms that tell skills apart: those that half of the skills have are left out, if there are others."""
+def matches(connection: Connection, wanted: Mapping[str, float]) -> sa.Subquery:
+    """The ``key`` and ``score`` (the higher, the better) of the skills that have any of the terms."""
+    if connection.dialect.name == "postgresql":
+        score = sa.func.ts_rank(_RANKS, _words.c.terms, _asked(list(wanted)), _BY_LENGTH).label("score")
+        found = sa.select(_key(connection).label("key"), score)
+        return found.where(_fits(connection, list(wanted))).subquery()
+    # FTS5's own rank counts the texts of all users, so a text counts here by the parts of it that a word is in.
+    hits = sa.union_all(
+        *(
+            sa.select(_key(connection).label("key"), sa.literal(rarity * weight).label("weight")).where(
+                _fits(connection, [term], f"{part} : ")
+            )
+            for term, rarity in wanted.items()
+            for part, weight in zip(_PARTS, WEIGHTS, strict=True)
+        )
+    ).subquery()
+    return sa.select(hits.c.key, sa.func.sum(hits.c.weight).label("score")).group_by(hits.c.key).subquery()
+
+
+def _telling(connection: Connection, terms: Sequence[str], seen: sa.ColumnElement[bool]) -> dict[str, float]:
+    """The terms that tell skills apart, each with how much; one that half of the skills have does so only alone."""
     if len(terms) < 2:
-        return list(terms)
-    of_all = connection.execute(sa.select(sa.func.count()).select_from(_words)).scalar() or 0
-    counted = sa.select(sa.func.count()).select_from(_words)
+        return dict.fromkeys(terms, 1.0)
+    newest = sa.select(skills.c.key).where(seen).order_by(skills.c.key.desc()).limit(_SAMPLE).subquery()
+    of_all = connection.execute(sa.select(sa.func.count()).select_from(newest)).scalar() or 0
+    counted = sa.select(sa.func.count()).select_from(_words.join(newest, _key(connection) == newest.c.key))
     having = {term: connection.execute(counted.where(_fits(connection, [term]))).scalar() or 0 for term in terms}
-    return [term for term in terms if 0 < having[term] <= of_all / 2] or list(terms)
+    telling = {term: math.log(2 + of_all / max(1, number)) for term, number in having.items() if number <= of_all / 2}
+    return telling or dict.fromkeys(terms, 1.0)
 
 
-def _fits(connection: Connection, terms: Sequence[str]) -> sa.ColumnElement[bool]:
+def _fits(connection: Connection, terms: Sequence[str], part: str = "") -> sa.ColumnElement[bool]:
     if connection.dialect.name == "sqlite":
-        query = " OR ".join(f'"{term}"{"*" * _by_prefix(term)}' for term in terms)
+        query = " OR ".join(f'{part}"{term}"{"*" * _by_prefix(term)}' for term in terms)
         return sa.literal_column(WORDS_TABLE).op("MATCH")(query)
     return _words.c.terms.op("@@")(_asked(terms))
 

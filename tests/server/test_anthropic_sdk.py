@@ -284,7 +284,7 @@ def test_an_error_has_an_id_and_a_next_step(client: anthropic.Anthropic) -> None
         "error": {"type": "not_found_error", "message": error.api_message},
         "request_id": error.request_id,
     }
-    assert "list --available" in str(error.api_message)
+    assert "list of skills" in str(error.api_message)
 
 
 def test_nothing_is_asked_for_again_in_vain(served: Served) -> None:
@@ -308,6 +308,8 @@ def test_a_store_that_is_broken_is_told_once(tmp_path: Path) -> None:
         with pytest.raises(anthropic.ServiceUnavailableError) as caught:
             client.skills.list()
     assert caught.value.type == "api_error"
+    assert "log" in str(caught.value)
+    assert str(tmp_path) not in str(caught.value)
     assert len(asked) == 1
 
 

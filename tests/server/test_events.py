@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,7 +16,8 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
 from jupyter_skills.server import events
-from tests.server.jupyter import TOKEN, archive_of, environment_in, form_of, jupyter
+from tests.server.jupyter import TOKEN, USER, archive_of, client, environment_in, form_of, jupyter
+from tests.server.test_access import TWO_PEOPLE
 
 API = "/jupyter-skills/api"
 Next = Callable[[], Awaitable[dict[str, Any]]]
@@ -37,8 +40,15 @@ async def served(url: str) -> AsyncIterator[httpx.AsyncClient]:
 @pytest.fixture
 async def heard(url: str) -> AsyncIterator[Next]:
     """Waits for the next event of ours."""
+    async with listening(url, TOKEN) as heard:
+        yield heard
+
+
+@asynccontextmanager
+async def listening(url: str, token: str) -> AsyncIterator[Next]:
+    """Listens to a server's events; gives what waits for the next one of ours."""
     address = f"{url}/api/events/subscribe".replace("http:", "ws:")
-    request = HTTPRequest(address, headers={"Authorization": f"token {TOKEN}"})
+    request = HTTPRequest(address, headers={"Authorization": f"token {token}"})
     connection = await websocket_connect(request)
 
     async def following() -> dict[str, Any]:
@@ -48,8 +58,10 @@ async def heard(url: str) -> AsyncIterator[Next]:
             if event["schema_id"] == events.SCHEMA_ID:
                 return {key: value for key, value in event.items() if not key.startswith("__") and key != "schema_id"}
 
-    yield following
-    connection.close()
+    try:
+        yield following
+    finally:
+        connection.close()
 
 
 async def test_every_change_is_told(served: httpx.AsyncClient, heard: Next) -> None:
@@ -76,6 +88,20 @@ async def test_what_did_not_happen_is_not_told(served: httpx.AsyncClient, heard:
     await served.post(f"{API}/skills", content=b"no zip", headers={"Content-Type": "application/zip"})
     skill_id = (await served.post(f"{API}/skills", files=form_of(archive_of("only")))).json()["id"]
     assert (await heard())["skill_id"] == skill_id
+
+
+async def test_what_others_do_is_told_without_what_it_was_done_to(tmp_path: Path) -> None:
+    (tmp_path / "config.py").write_text(TWO_PEOPLE)
+    with (
+        jupyter("server", tmp_path, environment_in(tmp_path), f"--config={tmp_path / 'config.py'}") as url,
+        client(url, "bob") as bob,
+        client(url, USER) as the_servers_own,
+    ):
+        async with listening(url, USER) as heard:
+            bob.post(f"{API}/skills", files=form_of(archive_of("bobs"))).raise_for_status()
+            sent = the_servers_own.post(f"{API}/skills", files=form_of(archive_of("own")))
+            assert await heard() == {"action": "create"}
+            assert await heard() == {"action": "create", "skill_id": sent.json()["id"], "version": "1"}
 
 
 def test_an_event_says_neither_whose_a_skill_is_nor_what_it_is_called() -> None:

@@ -105,4 +105,6 @@ def test_a_store_that_can_not_be_used_hinders_nothing_else(tmp_path: Path) -> No
     with jupyter("server", tmp_path, environment) as url, client(url) as api:
         refused = api.get("/jupyter-skills/api/skills")
         assert (refused.status_code, refused.json()["reason"]) == (503, "StoreBroken")
+        assert "log" in refused.json()["next_step"]
+        assert str(tmp_path) not in refused.text
         assert api.get("/api/status").status_code == 200

@@ -272,7 +272,7 @@ async def test_what_is_no_skill_can_not_be_processed(skills: Any) -> None:
 
 
 def test_an_error_has_an_id_and_a_next_step(served: Served) -> None:
-    with pytest.raises(openai.NotFoundError, match="list --available") as caught:
+    with pytest.raises(openai.NotFoundError, match="list of skills") as caught:
         openai.OpenAI(api_key=TOKEN, base_url=address(served)).skills.retrieve("skill_none")
     assert caught.value.request_id
     assert caught.value.request_id.startswith("req_")

@@ -234,6 +234,72 @@ async def test_slow_uploads_hold_up_nobody(served: Served) -> None:
         await writer.wait_closed()
 
 
+@pytest.mark.parametrize("sent", [b"", b"half"], ids=["nothing", "a part"])
+def test_an_upload_that_stalls_is_given_up(tmp_path: Path, sent: bytes) -> None:
+    option = "--SkillsExtension.upload_patience=1"
+    with jupyter("server", tmp_path, environment_in(tmp_path), option) as url, client(url) as api:
+        served = Served(url, api, tmp_path)
+        with served.connect() as connection:
+            connection.sendall(head("Content-Length: 1500000") + sent)
+            response = answer(connection)
+            assert response.startswith("HTTP/1.1 408 ")
+            assert "upload_patience" in response
+            assert connection.recv(1) == b""
+        assert api.post(SKILLS, files=form_of(archive_of("in-time"))).status_code == 201
+
+
+def test_an_upload_may_take_longer_than_a_pause_may(tmp_path: Path) -> None:
+    archive = archive_of("slow")
+    pieces = [archive[start : start + len(archive) // 6] for start in range(0, len(archive), len(archive) // 6)]
+    option = "--SkillsExtension.upload_patience=1"
+    with jupyter("server", tmp_path, environment_in(tmp_path), option) as url, client(url) as api:
+        served = Served(url, api, tmp_path)
+        with served.connect() as connection:
+            connection.sendall(head(f"Content-Length: {len(archive)}"))
+            connection.settimeout(0.3)
+            for piece in pieces:
+                connection.sendall(piece)
+                if piece is not pieces[-1]:
+                    with pytest.raises(TimeoutError):
+                        connection.recv(1)
+            connection.settimeout(20)
+            assert answer(connection).startswith("HTTP/1.1 201 ")
+
+
+# What there is no room for
+
+# As with a full disk, no file gets larger; a server's configuration is a program.
+SMALL_FILES = """
+import resource
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_330_000, 1_330_000))
+"""
+
+
+@pytest.fixture(scope="module")
+def cramped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server whose temporary files get no larger than 1.33 MB."""
+    home, spool = tmp_path_factory.mktemp("cramped"), tmp_path_factory.mktemp("spool")
+    (home / "config.py").write_text(SMALL_FILES)
+    environment = environment_in(home, TMPDIR=str(spool))
+    with jupyter("server", home, environment, f"--config={home / 'config.py'}") as url, client(url) as api:
+        yield Served(url, api, spool)
+
+
+@pytest.mark.parametrize("size", [1_400_000, 20 * MIB], ids=["at its end", "while it comes"])
+@pytest.mark.parametrize("path", [SKILLS, "/jupyter-skills/openai/v1/skills", "/jupyter-skills/anthropic/v1/skills"])
+def test_an_upload_that_the_disk_has_no_room_for_is_refused(cramped: Served, path: str, size: int) -> None:
+    for sent in (
+        {"content": bytes(size), "headers": {"Content-Type": "application/zip"}},
+        {"files": form_of(bytes(size))},
+    ):
+        refused = cramped.api.post(path, **sent)
+        assert refused.status_code == 507, refused.text
+        assert "room" in refused.text
+    assert list(cramped.spool.iterdir()) == []
+    assert cramped.api.get(SKILLS).status_code == 200
+
+
 class _quick:  # noqa: N801 -- it reads as a function
     def __init__(self, served: Served) -> None:
         self._client = httpx.AsyncClient(base_url=served.url, headers=served.api.headers, timeout=30)

@@ -224,3 +224,23 @@ def test_the_providers_have_addresses_of_their_own_and_a_proxy_has_none() -> Non
     with pytest.raises(UsageProblem, match="missing"):
         base_of(None, "litellm")
     assert base_of("https://a.example/x/v1/", "openai") == "https://a.example/x"
+
+
+@pytest.mark.parametrize("shape", KINDS)
+async def test_nor_is_a_part_of_a_key_that_the_other_side_says_again(web: Site, shape: Shape) -> None:
+    words = "p" * (300 - len(KEY) // 2) + KEY
+    web.routes["/v1/skills"] = Answer(json.dumps({"error": {"message": words}}).encode(), 401)
+    async with endpoint_at(web.url, shape) as endpoint:
+        with pytest.raises(RemoteRefused, match="ppp…") as caught:
+            await push(endpoint, skill("mine"))
+    assert f"p{KEY[0]}" not in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", KINDS)
+async def test_an_id_of_half_a_character_is_refused(web: Site, shape: Shape) -> None:
+    there = {"id": "skill_\ud800", "display_title": "mine", "name": "mine", "latest_version": "1"}
+    web.routes["/v1/skills"] = json.dumps({"data": [there]}).encode()
+    async with endpoint_at(web.url, shape) as endpoint:
+        for what in ("mine", "skill_\ud800"):
+            with pytest.raises(UsageProblem, match="half a character"):
+                await pull(endpoint, what)

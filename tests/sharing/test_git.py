@@ -308,3 +308,10 @@ async def test_nobody_is_asked_for_a_password(tmp_path: Path, monkeypatch: pytes
 def _is_gone(pid: int) -> bool:
     done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
     return done.stdout.strip() in ("", "Z", "Zs")
+
+
+async def test_the_origin_is_text_whatever_the_path_is(mine: Repository) -> None:
+    odd = mine.path.with_name("caf\udce9")
+    mine.path.rename(odd)
+    [came] = await fetch(f"git+{odd}")
+    assert came.metadata["origin"] == f"git+file://{mine.path.parent}/caf?"

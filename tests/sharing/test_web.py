@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import hashlib
 import json
@@ -22,7 +23,7 @@ from jupyter_skills.errors import (
 from jupyter_skills.sharing import Limits, fetch
 from tests.conftest import NO_HANG
 from tests.sharing.repository import manifest, skill, tarred, zipped
-from tests.sharing.site import Answer, Handler, Site
+from tests.sharing.site import Answer, Handler, Request, Site
 
 pytestmark = NO_HANG
 
@@ -279,3 +280,22 @@ async def test_what_is_no_archive_is_refused(web: Site, body: bytes) -> None:
     with pytest.raises(SkillsError) as caught:
         await fetch(f"{web.url}/x.zip")
     assert isinstance(caught.value, InvalidArchive)
+
+
+@pytest.mark.parametrize("before", ["", "p" * 290], ids=["whole", "cut"])
+async def test_a_key_that_a_site_says_again_is_not_shown(
+    web: Site, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    def say_it_again(request: Request) -> Answer:
+        told = request.headers["authorization"].split(" ")[1]
+        words = f"{before}{told} {base64.b64decode(told + '==', validate=False)[:60].decode(errors='replace')}"
+        return Answer(json.dumps({"error": {"message": words}}).encode(), 401)
+
+    monkeypatch.setenv("THEIR_KEY", "tok-SECRET-0123456789")
+    web.routes[INDEX] = web.routes["/a.zip"] = say_it_again
+    with_password = web.url.replace("//", "//token:pass%20SECRET@")
+    for address, key in ((web.url, "THEIR_KEY"), (f"{web.url}/a.zip", "THEIR_KEY"), (f"{with_password}/a.zip", None)):
+        with pytest.raises(RemoteRefused, match=r"status 401.*…") as caught:
+            await fetch(address, key_variable=key)
+        shown = str(caught.value)
+        assert not any(part in shown for part in ("tok-", "SECRET", "dG9r"))

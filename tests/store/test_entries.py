@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from jupyter_skills import Skill
-from jupyter_skills.errors import SkillNotFound, UsageProblem
+from jupyter_skills.errors import InvalidArchive, SkillNotFound, UsageProblem
 from jupyter_skills.store.clock import now
 from jupyter_skills.store.entries import Entries, Entry
 from jupyter_skills.store.kernels import KernelInUse, in_kernel, kernels, sweep
@@ -18,8 +20,11 @@ from jupyter_skills.store.registry import Kernel, LoadedSkill
 from jupyter_skills.store.store import SkillStore
 from jupyter_skills.store.tables import blobs, kernel_skills
 from tests.conftest import write_skill
+from tests.postgres import Cluster
+from tests.store.processes import a_skill
 
 MONTH = 30 * 86_400_000_000
+ROUNDS = 12
 
 
 @pytest.fixture
@@ -166,3 +171,70 @@ def test_a_folder_whose_path_is_no_text_can_not_be_kept(tmp_path: Path, skill: S
     with pytest.raises(Exception, match="is no text"):
         Entry.of("mine", LoadedSkill(from_odd))
     assert Entry.of("mine", LoadedSkill(replace(skill, name="other"))).name == "mine"
+
+
+def test_a_kernel_whose_file_is_there_keeps_its_skills_however_long_nobody_looks(
+    store: SkillStore, skill: Skill, tmp_path: Path
+) -> None:
+    entries = a_kernel(store, tmp_path, "idle")
+    load(entries, skill)
+    change(store, loaded_at=now() - 2 * MONTH)
+    assert sweep(store.database, "ann") == 0
+    assert len(entries.all()) == 1
+    change(store, loaded_at=now() - 2 * MONTH, connection_file="")
+    assert sweep(store.database, "ann") == 1, "where no file tells, the time does"
+
+
+def test_another_machine_of_the_same_name_is_another_machine(store: SkillStore, skill: Skill, tmp_path: Path) -> None:
+    entries = a_kernel(store, tmp_path, "theirs")
+    load(entries, skill)
+    host = store.database.read(lambda connection: connection.execute(sa.select(kernel_skills.c.host)).scalar_one())
+    name, _, machine = host.rpartition(" ")
+    assert name == socket.gethostname()[:200]
+    assert len(machine) == 16
+    change(store, host=f"{name} {machine[::-1]}x")
+    (tmp_path / "kernel-theirs.json").unlink()
+    assert sweep(store.database, "ann") == 0
+    assert len(entries.all()) == 1
+    change(store, host=host)
+    assert sweep(store.database, "ann") == 1
+
+
+def test_an_archive_that_was_damaged_in_the_store_is_the_problem_of_its_own_row(
+    store: SkillStore, skill: Skill, zipped: Skill, tmp_path: Path
+) -> None:
+    entries = a_kernel(store, tmp_path, "one")
+    load(entries, zipped)
+    load(entries, skill)
+    store.database.write(lambda connection: connection.execute(sa.update(blobs).values(content=b"other bytes")))
+    damaged, fine = in_kernel("one", store)
+    assert (damaged["name"], fine["name"], fine["problem"]) == ("zipped", "mine", "")
+    assert "damaged" in damaged["problem"]
+    with pytest.raises(InvalidArchive, match="'zipped' can't be read"):
+        entries.opened(entries.all()[0])
+
+
+@pytest.mark.parametrize("ids", [("same",) * 4, ("one", "two", "three", "four")])
+def test_those_who_replace_archives_at_once_leave_no_bytes_behind(
+    store: SkillStore, tmp_path: Path, ids: tuple[str, ...]
+) -> None:
+    def replace_often(number: int) -> None:
+        entries = a_kernel(store, tmp_path / str(number), ids[number])
+        for turn in range(ROUNDS):
+            load(entries, a_skill("replaced", f"From {number} in turn {turn}."))
+
+    with ThreadPoolExecutor(len(ids)) as threads:
+        list(threads.map(replace_often, range(len(ids))))
+    assert kept(store) == len(set(ids))
+    for kernel_id in set(ids):
+        a_kernel(store, tmp_path, kernel_id).exchange({"replaced": None})
+    assert kept(store) == 0
+
+
+@pytest.mark.database
+def test_nor_do_they_wait_for_each_other_in_a_ring(postgres: Cluster, postgres_url: str, tmp_path: Path) -> None:
+    before = (postgres.folder / "log").read_text().count("deadlock detected")
+    store = SkillStore(postgres_url, user="ann")
+    test_those_who_replace_archives_at_once_leave_no_bytes_behind(store, tmp_path, ("one", "two", "three", "four"))
+    store.database.close()
+    assert (postgres.folder / "log").read_text().count("deadlock detected") == before

@@ -95,16 +95,18 @@ async def test_words_find_what_lies_anywhere(mine: SkillStore, workdir: Path, tm
     await mine.create(a_skill(tmp_path, "pdf-forms", "Fills in forms."))
     await mine.create(a_skill(tmp_path, "notes", body="Rare words: quagmire."))
     write_skill(workdir / ".agents/skills", "paper", description="Makes forms of paper.")
-    found = {skill.name: skill for skill in candidates("forms")}
+    found = {skill.name: skill for skill in candidates("forms")[0]}
     assert {"pdf-forms", "paper"} <= found.keys()
-    assert "quagmire" in {skill.name: skill for skill in candidates("quagmire")}["notes"].body
+    assert "quagmire" in {skill.name: skill for skill in candidates("quagmire")[0]}["notes"].body
 
 
 @pytest.mark.usefixtures("unreachable")
 def test_a_store_that_can_not_be_reached_hinders_no_folder(workdir: Path) -> None:
     write_skill(workdir / ".agents/skills", "near")
     assert resolve("near").name == "near"
-    assert "near" in [skill.name for skill in candidates("thing")]
+    skills, problem = candidates("thing")
+    assert "near" in [skill.name for skill in skills]
+    assert isinstance(problem, StoreUnreachable)
     last = available()[-1]
     assert (last.name, last.skill) == ("store", None)
     assert "can't be used" in last.problem

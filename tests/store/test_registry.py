@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from jupyter_skills import Registry, Skill
 from jupyter_skills.errors import SkillNotFound
 from jupyter_skills.store.location import default_file, has_store
 from jupyter_skills.store.registry import Kernel
 from jupyter_skills.store.store import SkillStore
+from jupyter_skills.store.tables import blobs
 from tests.conftest import write_skill
 from tests.postgres import Cluster
 
@@ -269,3 +271,18 @@ def test_a_server_that_is_away_for_a_while_is_told_and_gets_what_was_changed(
     assert len(told) == 1
     assert names(registry) == ["two"]
     assert names(Registry(a_kernel(tmp_path))) == ["two"]
+
+
+def test_a_damaged_archive_hides_no_other_skill(kernel: Kernel, store: SkillStore, skills: list[Skill]) -> None:
+    before = Registry(kernel)
+    for skill in (skills[0], Skill.from_zip(skills[1].to_zip())):
+        before.load(skill)
+    store.database.write(lambda connection: connection.execute(sa.update(blobs).values(content=b"other bytes")))
+    told: list[str] = []
+    after = Registry(kernel, told.append)
+    assert names(after) == ["one"]
+    assert [entry.name for entry in after.broken] == ["two"]
+    _, problems = after.refreshed()
+    assert "damaged" in str(problems[0])
+    after.unload("two")
+    assert (after.broken, told) == ([], [])

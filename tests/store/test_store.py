@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
+import json
 import os
+import sqlite3
 import stat
 import threading
 import zipfile
@@ -19,6 +21,7 @@ from jupyter_skills.errors import (
     InvalidSkill,
     NotYours,
     SkillNotFound,
+    StoreBusy,
     StoreConflict,
     UsageProblem,
 )
@@ -171,6 +174,8 @@ async def test_what_is_no_archive_is_refused(store: SkillStore, content: bytes) 
         {"metadata": {"a": b"bytes"}},
         {"metadata": {"a": "x" * 70_000}},
         {"metadata": {1: "a"}},
+        {"metadata": {"a": "\ud800"}},
+        {"metadata": {"a": json.loads("[" * 40 + "]" * 40)}},
         {"source": ""},
         {"source": "s" * 65},
     ],
@@ -438,6 +443,17 @@ async def test_words_that_most_skills_have_tell_nothing_beside_others(store: Ski
     assert len(await store.search("charts of the data")) == 5, "unless there are no others"
 
 
+async def test_what_others_keep_to_themselves_changes_no_search(store: SkillStore) -> None:
+    await store.create(skill("mine", "Draws plots.", "phylogeny"))
+    await store.create(skill("other", "Draws plots.", "merger"))
+    before = [await store.search(words) for words in ("merger", "plots merger", "plots phylogeny", "draws acme")]
+    for number in range(6):
+        hidden = skill(f"h{number}", "Draws plots.", "phylogeny merger acme")
+        await store.for_user("bob").create(hidden)
+    after = [await store.search(words) for words in ("merger", "plots merger", "plots phylogeny", "draws acme")]
+    assert after == before
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -474,7 +490,53 @@ async def test_a_title_is_found_as_soon_as_it_is_given(store: SkillStore) -> Non
     assert await store.search("bars") == [], "what the default version does not say is not found"
 
 
-# Loops, threads, files
+# Loops, threads, processes, files
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_fork_has_connections_and_threads_of_its_own(store_url: str) -> None:
+    store = SkillStore(store_url, user="ann")
+    made = asyncio.run(store.create(skill()))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if asyncio.run(store.get(made.id)) == made else 1)
+    found = [asyncio.run(store.get(made.id)) for _ in range(20)]
+    assert os.waitpid(child, 0)[1] == 0
+    assert found == [made] * 20
+    asyncio.run(store.close())
+
+
+async def test_a_file_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
+    file = tmp_path / "skills.db"
+    async with SkillStore(f"sqlite:///{file}", user="ann") as store:
+        await store.create(skill("lost"))
+        for end in ("", "-wal", "-shm"):
+            file.with_name(file.name + end).unlink(missing_ok=True)
+        await store.create(skill("kept"))
+    async with SkillStore(f"sqlite:///{file}", user="ann") as store:
+        assert [item.name for item in (await store.list()).items] == ["kept"]
+
+
+async def test_closing_gives_up_what_waits_for_others(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'skills.db'}"
+    async with SkillStore(url, user="ann") as store:
+        made = await store.create(skill())
+        other = sqlite3.connect(tmp_path / "skills.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        calls = [asyncio.ensure_future(store.update(made.id, title=str(number))) for number in range(8)]
+        assert (await store.get(made.id)).title == "chart", "readers don't wait for writers"
+    done = await asyncio.gather(*calls, return_exceptions=True)
+    assert all(isinstance(one, StoreBusy) for one in done)
+    other.close()
+
+
+async def test_of_stores_in_memory_each_is_another(tmp_path: Path) -> None:
+    async with SkillStore("sqlite://", user="ann") as first, SkillStore("sqlite://", user="ann") as second:
+        made = await first.create(skill())
+        async with first.for_user("bob"):
+            pass
+        assert (await first.get(made.id)).name == "chart", "a view closes nothing"
+        assert (await second.list()).items == ()
 
 
 def test_one_store_serves_every_loop_and_thread(store_url: str) -> None:

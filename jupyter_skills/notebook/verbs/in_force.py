@@ -95,7 +95,10 @@ def show(session: Session, options: argparse.Namespace) -> None:
 
 def search_(session: Session, options: argparse.Namespace) -> None:
     """Find skills for a task by words, best first."""
-    skills = {skill.name: skill for skill in candidates(" ".join(options.words))}
+    found, problem = candidates(" ".join(options.words))
+    if problem is not None:
+        say(str(problem))
+    skills = {skill.name: skill for skill in found}
     skills |= {entry.skill.name: entry.skill for entry in session.registry}
     lines = list(find(options.words, list(skills.values()), as_json=options.json))
     say("\n".join(lines or ["No skill fits these words. See '%skill list --available' for all."]))

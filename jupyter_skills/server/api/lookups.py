@@ -33,7 +33,7 @@ class SearchHandler(SkillsHandler):
         if not words.strip():
             raise UsageProblem("Nothing is looked for", "Give words, as in '?q=gif'")
         hits = await self.store.search(words, limit=self.page()[0])
-        self.reply({"data": [{"skill": hit.skill.as_json(full=False), "score": hit.score} for hit in hits]})
+        await self.reply_list(hits, lambda hit: {"skill": hit.skill.as_json(full=False), "score": hit.score})
 
 
 class ValidateHandler(UploadHandler):

@@ -9,7 +9,7 @@ from jupyter_server.auth.decorator import authorized
 from tornado import web
 
 from jupyter_skills.errors import UsageProblem
-from jupyter_skills.server.handlers import SkillsHandler, page_as_json
+from jupyter_skills.server.handlers import SkillsHandler
 from jupyter_skills.server.incoming.json_object import object_in
 from jupyter_skills.server.incoming.sent import skill_in
 from jupyter_skills.server.incoming.uploads import UploadHandler
@@ -34,7 +34,7 @@ class SkillsCollection(UploadHandler):
             deleted=self.flag("deleted"),
             public=self.flag("public"),
         )
-        self.reply(page_as_json(page, [skill.as_json(full=False) for skill in page.items]))
+        await self.reply_page(page, lambda skill: skill.as_json(full=False))
 
     @web.authenticated
     @authorized

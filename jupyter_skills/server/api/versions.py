@@ -6,7 +6,7 @@ from jupyter_server.auth.decorator import authorized
 from tornado import web
 
 from jupyter_skills.server.archives import ArchiveHandler
-from jupyter_skills.server.handlers import SkillsHandler, as_flag, page_as_json
+from jupyter_skills.server.handlers import SkillsHandler, as_flag
 from jupyter_skills.server.incoming.sent import skill_in
 from jupyter_skills.server.incoming.uploads import UploadHandler
 
@@ -20,7 +20,7 @@ class VersionsCollection(UploadHandler):
         """Lists the versions, newest first unless asked otherwise."""
         limit, after = self.page()
         page = await self.store.versions(skill_id, limit=limit, after=after, order=self.order())
-        self.reply(page_as_json(page, [version.as_json() for version in page.items]))
+        await self.reply_page(page, lambda version: version.as_json())
 
     @web.authenticated
     @authorized

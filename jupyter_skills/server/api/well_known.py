@@ -42,7 +42,7 @@ class IndexHandler(SkillsHandler):
             # A name stands for one skill here as it does in the store: one's own, else the first that was shared.
             if skill.default_version is not None and (skill.name not in entries or skill.owner == owner):
                 entries[skill.name] = await self._entry(store, skill, skill.default_version)
-        self.reply({"$schema": SCHEMA, "skills": list(entries.values())})
+        await self.reply_list(entries.values(), dict, key="skills", **{"$schema": SCHEMA})
 
     async def _entry(self, store: SkillStore, skill: StoredSkill, number: str) -> dict[str, Any]:
         key = skill.id, number

@@ -7,6 +7,7 @@ does not contradict is in every answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from jupyter_server.auth.decorator import authorized
@@ -15,6 +16,7 @@ from tornado import web
 from jupyter_skills.errors import SkillsError, StoreConflict, UsageProblem
 from jupyter_skills.server.archives import ArchiveHandler
 from jupyter_skills.server.clients.client import ClientHandler, one_to_delete
+from jupyter_skills.server.handlers import Item
 from jupyter_skills.server.incoming.sent import skill_in
 from jupyter_skills.server.incoming.uploads import UploadHandler
 from jupyter_skills.store.records import SkillVersion, StoredSkill, version_id
@@ -92,9 +94,9 @@ class AnthropicHandler(ClientHandler):
             "created_at": version.as_json()["created_at"],
         }
 
-    def reply_page(self, data: list[dict[str, Any]], cursor: str | None) -> None:
-        """Answers with one page of a list."""
-        self.reply({"data": data, "has_more": cursor is not None, "next_page": cursor})
+    async def reply_part(self, items: Iterable[Item], told: Callable[[Item], object], cursor: str | None) -> None:
+        """Answers with one page of a list; see ``reply_list``."""
+        await self.reply_list(items, told, has_more=cursor is not None, next_page=cursor)
 
 
 class SkillsRoute(AnthropicHandler, UploadHandler):
@@ -117,7 +119,7 @@ class SkillsRoute(AnthropicHandler, UploadHandler):
             after = page.cursor
             if after is None:
                 break
-        self.reply_page([self.skill(skill) for skill in found], after)
+        await self.reply_part(found, self.skill, after)
 
     @web.authenticated
     @authorized
@@ -158,7 +160,7 @@ class VersionsRoute(AnthropicHandler, UploadHandler):
         """Lists the versions of a skill, newest first."""
         limit, after = self.page()
         page = await self.store.versions(skill_id, limit=limit, after=after)
-        self.reply_page([self.version(version) for version in page.items], page.cursor)
+        await self.reply_part(page.items, self.version, page.cursor)
 
     @web.authenticated
     @authorized

@@ -9,6 +9,7 @@ from tornado import web
 
 from jupyter_skills.errors import SkillsError, StoreBusy, StoreUnreachable, UsageProblem
 from jupyter_skills.server.handlers import SkillsHandler
+from jupyter_skills.server.wording import over_http
 
 _NO_TOKEN = SkillsError("The request has no token of this server", "Give the client the server's token as its API key")
 
@@ -55,7 +56,7 @@ class ClientHandler(SkillsHandler):
 
     def words_for(self, status: int, error: SkillsError) -> str:
         """An error as one line."""
-        return str(_NO_TOKEN if status == 401 else error)
+        return str(_NO_TOKEN if status == 401 else over_http(error))
 
     def _is_unknown(self) -> bool:
         # A host that is not allowed is refused in the same way, and no token would help.

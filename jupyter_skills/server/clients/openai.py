@@ -6,6 +6,7 @@ Give the client ``…/jupyter-skills/openai/v1`` as its base URL.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -15,10 +16,10 @@ from tornado import web
 from jupyter_skills.errors import SkillsError, UsageProblem
 from jupyter_skills.server.archives import ArchiveHandler
 from jupyter_skills.server.clients.client import ClientHandler, one_to_delete
-from jupyter_skills.server.handlers import as_flag
+from jupyter_skills.server.handlers import Item, as_flag
 from jupyter_skills.server.incoming.sent import skill_in
 from jupyter_skills.server.incoming.uploads import UploadHandler
-from jupyter_skills.store.records import SkillVersion, StoredSkill
+from jupyter_skills.store.records import Page, SkillVersion, StoredSkill
 
 # So it is with 2.54 of the Python client, whatever the file is: bytes, a path, a tuple or an open file.
 _NOT_IN_A_LIST = "OpenAI's client leaves out a single file: give it a list, as in 'files=[file]'."
@@ -41,10 +42,11 @@ class OpenAIHandler(ClientHandler):
         is_json = self.request.headers.get("Content-Type", "").startswith("application/json")
         return f"{words} {_NOT_IN_A_LIST}" if status == 400 and is_json and isinstance(self, UploadHandler) else words
 
-    def reply_page(self, data: list[dict[str, Any]], *, has_more: bool) -> None:
-        """Answers with one page of a list."""
-        ends = {"first_id": data[0]["id"], "last_id": data[-1]["id"]} if data else {"first_id": None, "last_id": None}
-        self.reply({"object": "list", "data": data, "has_more": has_more, **ends})
+    async def reply_page(self, page: Page[Item], told: Callable[[Item], object]) -> None:
+        """Answers with one page of a list; see ``reply_list``."""
+        ids = [getattr(item, "id", None) for item in page.items] or [None]
+        first, last = ids[0], ids[-1]
+        await self.reply_list(page.items, told, object="list", has_more=page.has_more, first_id=first, last_id=last)
 
 
 class SkillsRoute(OpenAIHandler, UploadHandler):
@@ -56,7 +58,7 @@ class SkillsRoute(OpenAIHandler, UploadHandler):
         """Lists the skills."""
         limit, after = self.page()
         page = await self.store.list(limit=limit, after=after, order=self.order())
-        self.reply_page([_skill(skill) for skill in page.items], has_more=page.has_more)
+        await self.reply_page(page, _skill)
 
     @web.authenticated
     @authorized
@@ -116,7 +118,7 @@ class VersionsRoute(OpenAIHandler, UploadHandler):
         """Lists the versions of a skill."""
         limit, after = self.page()
         page = await self.store.versions(skill_id, limit=limit, after=after, order=self.order())
-        self.reply_page([_version(version) for version in page.items], has_more=page.has_more)
+        await self.reply_page(page, _version)
 
     @web.authenticated
     @authorized

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable
+from contextlib import suppress
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -47,6 +48,7 @@ class UploadHandler(SkillsHandler):
         self._answering_early = False
         self._answered_early = False
         self._is_read = False
+        self._patience: float = self.settings["jupyter_skills_upload_patience"]
         self._last_call: object | None = None
 
     async def prepare(self) -> None:  # type: ignore[override]
@@ -55,8 +57,9 @@ class UploadHandler(SkillsHandler):
             await super().prepare()
             if self.request.method == "POST":
                 await self._admit()
-        except (web.HTTPError, SkillsError):
-            self._turn_away()
+                self._call_after(self._patience, self._give_up)
+        except (web.HTTPError, SkillsError) as error:
+            self._turn_away(error)
 
     async def data_received(self, chunk: bytes) -> None:
         """Called for each piece of the body; the next one is not read before this returns."""
@@ -65,25 +68,33 @@ class UploadHandler(SkillsHandler):
             if self._taken_bytes > self._limit + _LINGER_BYTES:
                 self._hang_up()
         elif self._taken_bytes > self._limit:
-            try:
-                raise self._too_large()
-            except UploadTooLarge:
-                self._turn_away()
+            self._turn_away(self._too_large())
         else:
             self._pending += chunk
+            self._stop_waiting()  # what is done here is none of the client's delay
             if len(self._pending) >= _PIECE:
                 piece, self._pending = self._pending, bytearray()
-                await off_loop(self._body.write, piece)
+                try:
+                    await off_loop(self._body.write, piece)
+                except OSError as error:
+                    self._turn_away(self._no_room(error))
+                    return
+            self._call_after(self._patience, self._give_up)
 
     async def received(self) -> Upload:
         """What was sent, when all of it has come.
 
         Raises:
             UsageProblem: It can't be read.
+            web.HTTPError: It can't be kept, for the disk is full.
         """
+        self._stop_waiting()
         kind, boundary = kind_of(self.request.headers.get("Content-Type", ""))
         self._is_read = True
-        return await off_loop(self._read, kind, boundary)
+        try:
+            return await off_loop(self._read, kind, boundary)
+        except OSError as error:
+            raise self._no_room(error) from None
 
     def on_connection_close(self) -> None:
         """Called when the client is gone before it got an answer: what it has sent so far goes as well."""
@@ -124,18 +135,35 @@ class UploadHandler(SkillsHandler):
             "Leave out what the skill doesn't need; whoever runs the server can raise 'SkillsExtension.upload_limit'",
         )
 
-    def _turn_away(self) -> None:
-        """Answers with the error that is being handled, before the body has come."""
-        error = sys.exc_info()
-        self.log_exception(*error)
+    def _no_room(self, error: OSError) -> web.HTTPError:
+        self.log.error("jupyter_skills: an upload can't be written to a temporary file: %s", error)
+        return web.HTTPError(507, "The server has no room for the upload")
+
+    def _give_up(self) -> None:
+        stalled = web.HTTPError(408, f"Nothing more of the upload came for {self._patience:g} s")
+        self._turn_away(stalled, lingers=False)
+
+    def _turn_away(self, error: Exception, *, lingers: bool = True) -> None:
+        """Answers with an error before the body has come.
+
+        Args:
+            error: What is wrong.
+            lingers: Whether more of the body may be on its way; else the connection ends with the answer.
+        """
+        self._stop_waiting()
+        raised = type(error), error, error.__traceback__
+        self.log_exception(*raised)
         # A client that asks first has not begun to send, and the end of the connection tells it not to.
-        self._answering_early = self._taken_bytes > 0 or self.request.headers.get("Expect", "") != "100-continue"
+        waits_for_word = self._taken_bytes == 0 and self.request.headers.get("Expect", "") == "100-continue"
+        self._answering_early = lingers and not waits_for_word
         self.clear()  # and not ``send_error``, which makes an end of the response in any case
-        self.write_error(self.status_of(error[1]), exc_info=error)
+        if not lingers:
+            self.set_header("Connection", "close")
+        self.write_error(self.status_of(error), exc_info=raised)
         if self._answered_early:
             # tornado runs the verb when the body has come; there is nothing left for it to do.
             setattr(self, str(self.request.method).lower(), self._hang_up)
-            self._last_call = IOLoop.current().call_later(_LINGER_SECONDS, self._hang_up)
+            self._call_after(_LINGER_SECONDS, self._hang_up)
 
     def _has_body(self) -> bool:
         headers = self.request.headers
@@ -154,9 +182,18 @@ class UploadHandler(SkillsHandler):
             query = {name: self.get_query_argument(name) for name in self.request.query_arguments}
             return Upload(query, (UploadedFile("files", "skill.zip", kind, self._body.read()),))
 
-    def _forget(self) -> None:
+    def _call_after(self, seconds: float, call: Callable[[], None]) -> None:
+        self._stop_waiting()
+        self._last_call = IOLoop.current().call_later(seconds, call)
+
+    def _stop_waiting(self) -> None:
         if self._last_call is not None:
             IOLoop.current().remove_timeout(self._last_call)
+            self._last_call = None
+
+    def _forget(self) -> None:
+        self._stop_waiting()
         if not self._is_read:  # otherwise a thread may be at it, and closes it
             self._pending = bytearray()
-            self._body.close()
+            with suppress(OSError):  # closing writes what is left, on a full disk in vain
+                self._body.close()

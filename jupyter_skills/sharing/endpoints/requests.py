@@ -104,8 +104,7 @@ class Requests:
             place = without_credentials(reply.headers.get("location", ""))
             raise RemoteRefused(f"'{self.base}' sends us elsewhere, to '{place}'", _NEXT_STEPS[401])
         if reply.status >= 400:
-            words = refusal(reply)
-            words = words.replace(self.secret, "…") if self.secret else words
+            words = refusal(reply, [self.secret])
             raise Refusal(reply.status, f"'{self.base}' refused: {words}", _NEXT_STEPS.get(reply.status, "See its log"))
         return reply
 
@@ -128,11 +127,14 @@ def path_of(*parts: str) -> str:
     """A path below ``/v1``, whose parts may hold anything.
 
     Raises:
-        UsageProblem: A part would lead elsewhere.
+        UsageProblem: A part would lead elsewhere, or is no text.
     """
     if any(part in ("", ".", "..") for part in parts):
         raise UsageProblem("An id can't be empty or dots", "Give the id as the other store shows it")
-    return "".join(f"/{quote(part, safe='')}" for part in parts)
+    try:
+        return "".join(f"/{quote(part, safe='')}" for part in parts)
+    except UnicodeEncodeError:
+        raise UsageProblem("An id has half a character in it", "Give the id as the other store shows it") from None
 
 
 def text(told: dict[str, Any], *keys: str) -> str:

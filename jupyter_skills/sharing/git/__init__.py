@@ -12,7 +12,7 @@ from pathlib import Path
 from jupyter_skills.errors import InvalidSkill, RemoteProblem, RemoteRefused, RemoteUnreachable, SkillNotFound
 from jupyter_skills.sharing.choice import chosen
 from jupyter_skills.sharing.fetched import Fetched, Limits
-from jupyter_skills.sharing.git_program import Git, repository
+from jupyter_skills.sharing.git.program import Git, repository
 from jupyter_skills.sharing.reference import Reference
 from jupyter_skills.skills.archive.names import TakenNames, parts_of
 from jupyter_skills.skills.files import MOST_FILES, FileEntry, MemoryFiles, is_junk
