@@ -34,7 +34,7 @@ from jupyter_skills.sandbox.docker.engine import Engine
 from jupyter_skills.sandbox.kernel import IsolatedKernel
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.skills.skill import Skill
-from jupyter_skills.store.registry import LoadedSkill
+from jupyter_skills.store.loaded import LoadedSkill
 
 MIB = 1024 * 1024
 FILES, FILE_SIZE = 1100, 600  # bytes

@@ -22,7 +22,7 @@ from jupyter_skills.sandbox.contract import Sandbox
 from jupyter_skills.settings import JupyterSkills
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.store.finding import resolve
-from jupyter_skills.store.registry import LoadedSkill
+from jupyter_skills.store.loaded import LoadedSkill
 
 
 async def ask(

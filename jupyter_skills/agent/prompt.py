@@ -9,7 +9,7 @@ from jupyter_skills.agent.catalog import Catalog
 from jupyter_skills.agent.executor import Executor
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.words import first_rows
-from jupyter_skills.store.registry import LoadedSkill
+from jupyter_skills.store.loaded import LoadedSkill
 
 _MOST_FILES_LISTED = 100
 _LONGEST_GIVEN = 300

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jupyter_skills.agent.executor import Executor
 from jupyter_skills.skills.skill import Skill
-from jupyter_skills.store.registry import LoadedSkill
+from jupyter_skills.store.loaded import LoadedSkill
 
 
 def no_other(_: str) -> None:

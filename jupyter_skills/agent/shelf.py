@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from jupyter_skills.agent.conversation import Conversation
 from jupyter_skills.errors import SkillNotFound
 from jupyter_skills.skills.skill import Skill
-from jupyter_skills.store.registry import LoadedSkill
+from jupyter_skills.store.loaded import LoadedSkill
 
 
 class Shelf:

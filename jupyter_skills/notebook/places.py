@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jupyter_skills.agent.executor import AfterConsent, Executor, Isolated
 from jupyter_skills.agent.router import Router
 from jupyter_skills.errors import UsageProblem
-from jupyter_skills.store.registry import LoadedSkill
+from jupyter_skills.store.loaded import LoadedSkill
 
 if TYPE_CHECKING:
     from jupyter_skills.notebook.session import Session

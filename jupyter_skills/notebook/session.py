@@ -19,8 +19,9 @@ from jupyter_skills.notebook.copies import SkillCopies
 from jupyter_skills.sandbox.settings import DockerSandbox, RemoteSandbox
 from jupyter_skills.settings import JupyterSkills
 from jupyter_skills.skills.trust import TrustLedger
+from jupyter_skills.store.loaded import Kernel, LoadedSkill
 from jupyter_skills.store.location import current_user
-from jupyter_skills.store.registry import Kernel, LoadedSkill, Registry
+from jupyter_skills.store.registry import Registry
 
 if TYPE_CHECKING:
     from jupyter_skills.agent.answer import Answer

@@ -7,7 +7,6 @@ import os
 import socket
 import uuid
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -32,8 +31,8 @@ from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.source import Source
 from jupyter_skills.store import blobs, finding
 from jupyter_skills.store.clock import now
+from jupyter_skills.store.loaded import Kernel, LoadedSkill
 from jupyter_skills.store.location import file_of, store_url
-from jupyter_skills.store.registry import Kernel, LoadedSkill
 from jupyter_skills.store.store import SkillStore
 from jupyter_skills.store.tables import kernel_skills as table
 
@@ -106,21 +105,6 @@ class Entries:
         self._kernel = kernel
         self._mine = (table.c.owner == kernel.owner) & (table.c.kernel_id == kernel.id)
         self._file = _identity()
-
-    @classmethod
-    def open(cls, kernel: Kernel) -> Entries:
-        """The rows of a kernel in the store that the environment names, without those of kernels that have ended.
-
-        Raises:
-            StoreProblem: It can't be opened.
-        """
-        from jupyter_skills.store.kernels import sweep
-
-        store = SkillStore(user=kernel.owner)
-        store.database.read(lambda _: None)  # makes the file, if it is one
-        with suppress(StoreProblem):  # the next one will
-            sweep(store.database, kernel.owner, spare=kernel.id)
-        return cls(store, kernel)
 
     def replaced(self) -> bool:
         """Whether the store's file is another one by now, or gone."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
-from jupyter_skills.errors import SkillNotFound, UsageProblem
+from jupyter_skills.errors import SkillNotFound, StoreProblem, UsageProblem
 from jupyter_skills.store import blobs
 from jupyter_skills.store.clock import now
 from jupyter_skills.store.database import Database
 from jupyter_skills.store.entries import Entries, archives_of, this_machine
-from jupyter_skills.store.registry import Kernel
+from jupyter_skills.store.loaded import Kernel
 from jupyter_skills.store.store import SkillStore
 from jupyter_skills.store.tables import kernel_skills as table
 
@@ -33,6 +34,19 @@ class KernelInUse:
 
     id: str
     skills: tuple[str, ...]
+
+
+def entries_of(kernel: Kernel) -> Entries:
+    """The rows of a kernel in the store that the environment names; those of the user's ended kernels are forgotten.
+
+    Raises:
+        StoreProblem: It can't be opened.
+    """
+    store = SkillStore(user=kernel.owner)
+    store.database.read(lambda _: None)  # makes the file, if it is one
+    with suppress(StoreProblem):  # the next one will
+        sweep(store.database, kernel.owner, spare=kernel.id)
+    return Entries(store, kernel)
 
 
 def kernels(store: SkillStore) -> list[KernelInUse]:

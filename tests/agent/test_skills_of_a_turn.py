@@ -10,7 +10,7 @@ import pytest
 from jupyter_skills import Skill
 from jupyter_skills.agent.events import CallFinished, Notice
 from jupyter_skills.agent.router import Router
-from jupyter_skills.store.registry import LoadedSkill
+from jupyter_skills.store.loaded import LoadedSkill
 from jupyter_skills.testing import Call, Turn
 from tests.agent.conftest import Talk
 from tests.conftest import write_skill

@@ -136,7 +136,7 @@ async def test_a_call_that_makes_no_sense_is_answered_and_the_turn_goes_on(
 
 
 async def test_a_pinned_skill_is_in_every_request(talk: Talk, skill: Skill) -> None:
-    from jupyter_skills.store.registry import LoadedSkill
+    from jupyter_skills.store.loaded import LoadedSkill
 
     talk.model.add(Turn("Ok."))
     await talk.ask(skills=[LoadedSkill(skill, pinned=True)])

@@ -18,8 +18,8 @@ import sqlalchemy as sa
 
 from jupyter_skills import Skill
 from jupyter_skills.store.entries import Entries, Entry
+from jupyter_skills.store.loaded import Kernel, LoadedSkill
 from jupyter_skills.store.location import current_user
-from jupyter_skills.store.registry import Kernel, LoadedSkill
 from jupyter_skills.store.store import SkillStore
 from jupyter_skills.store.tables import kernel_skills
 from jupyter_skills.testing import ScriptedModel, Turn

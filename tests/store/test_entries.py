@@ -16,7 +16,7 @@ from jupyter_skills.errors import InvalidArchive, SkillNotFound, UsageProblem
 from jupyter_skills.store.clock import now
 from jupyter_skills.store.entries import Entries, Entry
 from jupyter_skills.store.kernels import KernelInUse, in_kernel, kernels, sweep
-from jupyter_skills.store.registry import Kernel, LoadedSkill
+from jupyter_skills.store.loaded import Kernel, LoadedSkill
 from jupyter_skills.store.store import SkillStore
 from jupyter_skills.store.tables import blobs, kernel_skills
 from tests.conftest import write_skill

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from jupyter_skills import Registry, Skill
 from jupyter_skills.errors import SkillNotFound
+from jupyter_skills.store.loaded import Kernel
 from jupyter_skills.store.location import default_file, has_store
-from jupyter_skills.store.registry import Kernel
 from jupyter_skills.store.store import SkillStore
 from jupyter_skills.store.tables import blobs
 from tests.conftest import write_skill

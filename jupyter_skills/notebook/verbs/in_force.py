@@ -19,7 +19,7 @@ from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.verbs import find
 from jupyter_skills.skills.words import count
 from jupyter_skills.store.finding import available, candidates, resolve
-from jupyter_skills.store.registry import BrokenSkill, LoadedSkill
+from jupyter_skills.store.loaded import BrokenSkill, LoadedSkill
 
 _MOST_PROBLEMS = 3
 

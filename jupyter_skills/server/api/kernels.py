@@ -12,8 +12,8 @@ from tornado import web
 
 from jupyter_skills.errors import NotYours, SkillNotFound, SkillsError, UsageProblem
 from jupyter_skills.server.handlers import SkillsHandler
+from jupyter_skills.store.loaded import Kernel, LoadedSkill
 from jupyter_skills.store.location import current_user, has_store
-from jupyter_skills.store.registry import Kernel, LoadedSkill
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
