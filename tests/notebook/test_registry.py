@@ -50,7 +50,7 @@ def test_what_is_loaded_is_seen_at_the_command_line_at_once(
     numbered: NumberedNotebook, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["list", "--kernel", numbered.id]) == 2
-    assert "There is no store yet" in capsys.readouterr().err
+    assert "list --kernels" in capsys.readouterr().err
     folder = write_skill(numbered.folder, "mine", description="Does mine.")
     loaded = numbered.run("%skill load ./mine gif-maker --pin --run off")
     assert loaded.stderr == ""
