@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_skills.errors import NoSuchVariable, SandboxFailed, UsageProblem
+from jupyter_skills.rendering.saving import save
 from jupyter_skills.skills.places import expanded
 
 if TYPE_CHECKING:
-    from jupyter_skills.rendering.saving import save
-from jupyter_skills.sandbox.contract import ExchangingSandbox
+    from jupyter_skills.sandbox.contract import ExchangingSandbox
 
 
 async def send(sandbox: ExchangingSandbox, namespace: Mapping[str, Any], names: Iterable[str]) -> list[str]:
