@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from jupyter_skills.cli import main
 from jupyter_skills.sandbox.docker.engine import Engine
 from jupyter_skills.sandbox.kernel import IsolatedKernel
 from jupyter_skills.sandbox.settings import DockerSandbox
@@ -20,6 +21,9 @@ __all__ = ["postgres", "postgres_url"]  # fixtures, found by their names in this
 
 NO_HANG = pytest.mark.timeout(60)
 """For input made to keep a parser busy: without it a hang would only end with the whole run."""
+
+Said = Callable[..., tuple[int, str, str]]
+"""A command line's words, run; its status, and what it said on both streams."""
 
 _LEAKING = ("_API_KEY", "_TOKEN", "JUPYTER_SKILLS_")
 
@@ -99,6 +103,17 @@ def engine() -> Iterator[Engine]:
 def containers(engine: Engine) -> Callable[..., list[str]]:
     """Called for the ids of the sandboxes that a process owns; this one if none is named."""
     return lambda owner=None: [found.id for found in engine.containers(owner=str(owner or os.getpid()))]
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Said:
+    """Runs a command line in this process; gives its status and what it said."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        status = main(words)
+        return status, *capsys.readouterr()
+
+    return run
 
 
 def write_skill(folder: Path, name: str, *, description: str = "Does a thing.", body: str = "Do it.") -> Path:

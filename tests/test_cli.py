@@ -6,16 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from jupyter_skills.cli import main
 from jupyter_skills.sandbox.docker.engine import Engine
-from tests.conftest import write_skill
-
-Said = Callable[..., tuple[int, str, str]]
+from tests.conftest import Said, write_skill
 
 BASE = "jupyter-skills-test-base:none"
 
@@ -23,17 +19,6 @@ BASE = "jupyter-skills-test-base:none"
 def skills(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "jupyter", "skills", *words]
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
-
-
-@pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Said:
-    """Runs a command line in this process; gives its status and what it said."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        status = main(words)
-        return status, *capsys.readouterr()
-
-    return run
 
 
 @pytest.fixture

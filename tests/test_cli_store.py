@@ -14,27 +14,14 @@ from typing import Any
 
 import pytest
 
-from jupyter_skills.cli import build_parser, main
+from jupyter_skills.cli import build_parser
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.store.store import SkillStore
-from tests.conftest import write_skill
+from tests.conftest import Said, write_skill
 from tests.server.jupyter import TOKEN, jupyter
 from tests.sharing.repository import Repository, manifest, zipped
 from tests.sharing.site import site
 from tests.sharing.stores import KEY, Anthropic, LiteLLM
-
-Said = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Said:
-    """Runs a command line in this process; gives its status and what it said."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        status = main(words)
-        return status, *capsys.readouterr()
-
-    return run
 
 
 @pytest.fixture

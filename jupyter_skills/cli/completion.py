@@ -6,7 +6,6 @@ They hold all verbs, options and choices, so that completing starts no Python; o
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ _PROGRAM = "jupyter-skills"
 _NAMES, _FILES = "names", "files"
 _OF_SKILLS = ("REF", "ID", "ID|NAME")
 _OF_FILES = ("REF", "PATH", "FILE", "FOLDER")
-_MOST_NAMES = 1000
 
 
 def add_verbs(verbs: Any) -> None:
@@ -111,20 +109,12 @@ def _help(action: argparse.Action) -> str:
 def _names() -> set[str]:
     """All names that can be given; a store that can't be read has none."""
     from jupyter_skills.skills.discovery import discover
-    from jupyter_skills.store.location import has_store
+    from jupyter_skills.store.finding import stored_names
 
     names = {found.name for found in discover() if found.usable}
-    if has_store():
-        with suppress(SkillsError):
-            names |= asyncio.run(_stored_names())
+    with suppress(SkillsError):
+        names |= set(stored_names())
     return names
-
-
-async def _stored_names() -> set[str]:
-    from jupyter_skills.store.store import SkillStore
-
-    async with SkillStore() as store:
-        return {skill.name for skill in (await store.list(limit=_MOST_NAMES)).items}
 
 
 def _bash(commands: list[_Command]) -> str:

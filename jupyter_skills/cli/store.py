@@ -264,16 +264,9 @@ async def _find(store: SkillStore, word: str) -> StoredSkill:
 
 async def _deleted(store: SkillStore, name: str) -> str:
     """The id of the user's deleted skill of a name."""
-    ids: list[str] = []
-    after = None
-    while True:
-        page = await store.list(limit=_PAGE, after=after, mine=True, deleted=True)
-        ids += [skill.id for skill in page.items if skill.name == name]
-        after = page.cursor
-        if after is None:
-            break
+    ids = [skill.id async for skill in store.every(deleted=True) if skill.name == name][::-1]
     if not ids:
-        raise SkillNotFound(f"You have deleted no skill '{name}'", "Give the id that 'remove' told")
+        raise SkillNotFound(f"You have deleted no skill '{name}'", "See 'jupyter skills list --deleted'")
     if len(ids) > 1:
         raise UsageProblem(
             f"You have deleted {len(ids)} skills '{name}'",

@@ -37,14 +37,13 @@ from jupyter_skills.store.presence import Presence, identity
 T = TypeVar("T")
 P = ParamSpec("P")
 
-_READERS, _WRITERS = 4, 2  # threads
+_THREADS = {"read": 4, "write": 2}
 _ATTEMPTS = 5
 
 # Two transactions in each other's way, of which PostgreSQL gave up one: doing it again is the cure. One that finds a
 # name or number taken (23505) sees the row that took it the next time, and can say so.
 _AGAIN = frozenset({"40001", "40P01", "23503", "23505"})
 _BUSY = frozenset({"55P03", "40001", "40P01"})  # not in time, or not even after several attempts
-
 
 _all: weakref.WeakSet[Database] = weakref.WeakSet()
 
@@ -73,7 +72,7 @@ class Database:
         self._identity: tuple[int, int] | None = None
         self._failure: tuple[float, BaseException] | None = None
         self._giving_up = threading.Event()
-        self._threads: dict[int, ThreadPoolExecutor] = {}
+        self._threads: dict[str, ThreadPoolExecutor] = {}
         _all.add(self)
 
     def read(self, work: Callable[[Connection], T]) -> T:
@@ -96,18 +95,18 @@ class Database:
 
     async def off_loop(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Calls a function that only reads on a thread; it runs to its end even if the caller is cancelled."""
-        return await self._on_a_thread(_READERS, function, *args, **kwargs)
+        return await self._on_a_thread("read", function, *args, **kwargs)
 
     async def off_loop_to_write(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Likewise a function that writes: on other threads, for writers wait for each other, and readers need not."""
-        return await self._on_a_thread(_WRITERS, function, *args, **kwargs)
+        return await self._on_a_thread("write", function, *args, **kwargs)
 
-    async def _on_a_thread(self, many: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def _on_a_thread(self, to: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         with self._threads_lock:
-            if many not in self._threads:
-                self._threads[many] = ThreadPoolExecutor(many, thread_name_prefix="jupyter-skills-store")
+            if to not in self._threads:
+                self._threads[to] = ThreadPoolExecutor(_THREADS[to], thread_name_prefix=f"jupyter-skills-{to}")
             call = partial(contextvars.copy_context().run, function, *args, **kwargs)
-            future = asyncio.get_running_loop().run_in_executor(self._threads[many], call)
+            future = asyncio.get_running_loop().run_in_executor(self._threads[to], call)
         try:
             return await future
         except asyncio.CancelledError:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import socket
 import uuid
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -33,6 +33,7 @@ from jupyter_skills.store import blobs, finding
 from jupyter_skills.store.clock import now
 from jupyter_skills.store.loaded import Kernel, LoadedSkill
 from jupyter_skills.store.location import file_of, store_url
+from jupyter_skills.store.presence import identity
 from jupyter_skills.store.store import SkillStore
 from jupyter_skills.store.tables import kernel_skills as table
 
@@ -283,10 +284,8 @@ def _text(path: str | Path) -> str:
 
 
 def _identity() -> tuple[int, int] | None:
-    """Which file the store is; None if it is none, or not there."""
+    """Which file the store is; None if it is none, or can't be looked at."""
     file = file_of(store_url())
-    try:
-        facts = os.stat(file) if file is not None else None
-    except OSError:
-        return None
-    return (facts.st_dev, facts.st_ino) if facts is not None else None
+    with suppress(OSError):
+        return identity(file) if file is not None else None
+    return None

@@ -38,7 +38,7 @@ class IndexHandler(SkillsHandler):
         _check_on(self)
         store, owner = self.store, self.owner
         entries: dict[str, dict[str, Any]] = {}
-        async for skill in _public(store):
+        async for skill in store.every(public=True):
             # A name stands for one skill here as it does in the store: one's own, else the first that was shared.
             if skill.default_version is not None and (skill.name not in entries or skill.owner == owner):
                 entries[skill.name] = await self._entry(store, skill, skill.default_version)
@@ -89,17 +89,6 @@ class PublicArchive(ArchiveHandler):
 def _check_on(handler: SkillsHandler) -> None:
     if not handler.settings["jupyter_skills_well_known"]:
         raise web.HTTPError(404, "Discovery is off: 'SkillsExtension.well_known' turns it on")
-
-
-async def _public(store: SkillStore) -> Any:
-    cursor = None
-    while True:
-        page = await store.list(limit=1000, after=cursor, order="asc", public=True)
-        for skill in page.items:
-            yield skill
-        cursor = page.cursor
-        if cursor is None:
-            return
 
 
 ROUTES = [

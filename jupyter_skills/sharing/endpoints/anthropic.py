@@ -6,28 +6,24 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from jupyter_skills.sharing.endpoints.endpoint import RemoteSkill
-from jupyter_skills.sharing.endpoints.requests import MOST_PAGES, Refusal, Requests, path_of, rows, text, zip_part
+from jupyter_skills.sharing.endpoints.requests import (
+    MOST_PAGES,
+    AnsweredEndpoint,
+    Refusal,
+    path_of,
+    rows,
+    text,
+    zip_part,
+)
 
 _PAGE = 100
 _FILES = "files[]"
 
 
-class AnthropicEndpoint:
-    """Implements ``Endpoint``.
-
-    Args:
-        requests: What sends the requests.
-    """
+class AnthropicEndpoint(AnsweredEndpoint):
+    """Implements ``Endpoint``."""
 
     keeps_versions = True
-
-    def __init__(self, requests: Requests) -> None:
-        self._requests = requests
-
-    @property
-    def place(self) -> str:
-        """See ``Endpoint``."""
-        return self._requests.base
 
     async def list(self) -> AsyncIterator[RemoteSkill]:
         """See ``Endpoint``."""

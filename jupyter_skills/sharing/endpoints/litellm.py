@@ -10,29 +10,17 @@ from typing import Any
 
 from jupyter_skills.errors import RemoteRefused
 from jupyter_skills.sharing.endpoints.endpoint import RemoteSkill
-from jupyter_skills.sharing.endpoints.requests import Refusal, Requests, path_of, rows, text, zip_part
+from jupyter_skills.sharing.endpoints.requests import AnsweredEndpoint, Refusal, path_of, rows, text, zip_part
 
 _MOST_LISTED = 1000  # there are no further pages: the proxy begins anew each time
 _ITS_OWN = {"custom_llm_provider": "litellm_proxy"}  # else it passes the request on to Anthropic
 _ONE_VERSION = "LiteLLM keeps one version of a skill only"
 
 
-class LiteLLMEndpoint:
-    """Implements ``Endpoint``.
-
-    Args:
-        requests: What sends the requests.
-    """
+class LiteLLMEndpoint(AnsweredEndpoint):
+    """Implements ``Endpoint``."""
 
     keeps_versions = False
-
-    def __init__(self, requests: Requests) -> None:
-        self._requests = requests
-
-    @property
-    def place(self) -> str:
-        """See ``Endpoint``."""
-        return self._requests.base
 
     async def list(self) -> AsyncIterator[RemoteSkill]:
         """See ``Endpoint``."""

@@ -6,28 +6,16 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from jupyter_skills.sharing.endpoints.endpoint import RemoteSkill
-from jupyter_skills.sharing.endpoints.requests import MOST_PAGES, Requests, path_of, rows, text, zip_part
+from jupyter_skills.sharing.endpoints.requests import MOST_PAGES, AnsweredEndpoint, path_of, rows, text, zip_part
 
 _PAGE = 100
 _FILES = "files"  # a single zip; many files would be files[]
 
 
-class OpenAIEndpoint:
-    """Implements ``Endpoint``.
-
-    Args:
-        requests: What sends the requests.
-    """
+class OpenAIEndpoint(AnsweredEndpoint):
+    """Implements ``Endpoint``."""
 
     keeps_versions = True
-
-    def __init__(self, requests: Requests) -> None:
-        self._requests = requests
-
-    @property
-    def place(self) -> str:
-        """See ``Endpoint``."""
-        return self._requests.base
 
     async def list(self) -> AsyncIterator[RemoteSkill]:
         """See ``Endpoint``."""

@@ -109,6 +109,22 @@ class Requests:
         return reply
 
 
+class AnsweredEndpoint:
+    """What the endpoints of all shapes have in common: something that sends their requests.
+
+    Args:
+        requests: What sends the requests.
+    """
+
+    def __init__(self, requests: Requests) -> None:
+        self._requests = requests
+
+    @property
+    def place(self) -> str:
+        """See ``Endpoint``."""
+        return self._requests.base
+
+
 class Refusal(RemoteRefused):
     """The other side said no, with a status.
 
