@@ -122,7 +122,7 @@ def catalogs(root: Path) -> list[Row]:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm
 
-    from jupyter_skills.agent.catalog import budget, catalog
+    from jupyter_skills.agent.prompt.catalog import budget, catalog
     from jupyter_skills.skills.skill import Skill
 
     skills = [Skill.from_path(folder) for folder in sorted(root.iterdir())[:LISTED]]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from jupyter_skills.agent.answer import Answer
     from jupyter_skills.agent.ask import ask
+    from jupyter_skills.agent.completion import acompletion, completion
     from jupyter_skills.errors import SkillsError
     from jupyter_skills.runtime import tool
     from jupyter_skills.skills.skill import Skill
@@ -24,7 +25,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["Answer", "Registry", "Skill", "SkillStore", "SkillsError", "ask", "tool", "validate"]
+__all__ = [
+    "Answer",
+    "Registry",
+    "Skill",
+    "SkillStore",
+    "SkillsError",
+    "acompletion",
+    "ask",
+    "completion",
+    "tool",
+    "validate",
+]
 
 _HOMES = {
     "Answer": "jupyter_skills.agent.answer",
@@ -32,7 +44,9 @@ _HOMES = {
     "Skill": "jupyter_skills.skills.skill",
     "SkillStore": "jupyter_skills.store.store",
     "SkillsError": "jupyter_skills.errors",
+    "acompletion": "jupyter_skills.agent.completion",
     "ask": "jupyter_skills.agent.ask",
+    "completion": "jupyter_skills.agent.completion",
     "tool": "jupyter_skills.runtime",
     "validate": "jupyter_skills.skills.validation",
 }

@@ -28,10 +28,14 @@
     │   ├── ModelUnknown             no provider knows the name
     │   ├── ModelKeyMissing          the provider wants a key and refused, or found, none
     │   ├── ModelUnreachable         no connection, or none in time
-    │   ├── ModelBusy                rate limit or quota
+    │   ├── ModelBusy                rate limit, quota, or too much to do
     │   ├── ModelRefused             the provider says the request is wrong
+    │   │   ├── ModelOverlong        the request is longer than the model takes in
+    │   │   ├── ContentRefused       the provider will not have what it says
+    │   │   └── ToolsUnsupported     the model, or its provider, knows no function calling
     │   ├── ModelFailed              the provider says the fault is its own
-    │   └── ModelBrokeOff            the answer ended in the middle
+    │   ├── ModelBrokeOff            the answer ended in the middle
+    │   └── PriceUnknown             a limit on the cost is to be kept, and nobody knows the price
     ├── SandboxProblem
     │   ├── EngineMissing            no Docker engine answers
     │   ├── ImageMissing             the engine has no such image
@@ -199,15 +203,41 @@ class ModelUnreachable(ModelProblem):
 
 
 class ModelBusy(ModelProblem):
-    """The provider turned the request away for now: a rate limit or a quota."""
+    """The provider turned the request away for now: a rate limit, a quota, or too much to do.
+
+    Args:
+        message: See ``SkillsError``.
+        next_step: See ``SkillsError``.
+        wait: How many seconds the provider asks to wait, if it does.
+    """
+
+    def __init__(self, message: str, next_step: str = "", wait: float | None = None) -> None:
+        super().__init__(message, next_step)
+        self.wait = wait
 
 
 class ModelRefused(ModelProblem):
     """The provider says the request is wrong."""
 
 
+class ModelOverlong(ModelRefused):
+    """The request is longer than the model takes in."""
+
+
+class ContentRefused(ModelRefused):
+    """The provider will not have what the request says."""
+
+
+class ToolsUnsupported(ModelRefused):
+    """The model, or its provider, knows no function calling."""
+
+
 class ModelFailed(ModelProblem):
     """The provider says the fault is its own."""
+
+
+class PriceUnknown(ModelProblem):
+    """A limit on the cost is to be kept, and nobody knows what the model costs."""
 
 
 class ModelBrokeOff(ModelProblem):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Literal, cast, get_args
 
-from traitlets import CFloat, CInt, Dict, Enum, Unicode, default
+from traitlets import CFloat, CInt, Dict, Enum, Float, Unicode, default
 from traitlets.config import Configurable
 
 from jupyter_skills.errors import UsageProblem
@@ -13,6 +13,8 @@ from jupyter_skills.errors import UsageProblem
 RunPlace = Literal["docker", "live", "off"]
 ApprovalPolicy = Literal["ask", "deny", "allow"]
 Disclosure = Literal["auto", "progressive", "full"]
+ToolCalls = Literal["auto", "native", "text"]
+Vision = Literal["auto", "yes", "no"]
 
 
 class JupyterSkills(Configurable):
@@ -43,7 +45,32 @@ class JupyterSkills(Configurable):
         "Environment: JUPYTER_SKILLS_APPROVAL.",
     ).tag(config=True)
     max_steps = CInt(20, min=1, help="How many requests one %%ask may send to the model.").tag(config=True)
-
+    max_cost = Float(
+        None,
+        allow_none=True,
+        min=0.0,
+        help="How many US dollars one %%ask may cost; a request that could exceed it is not sent. None for any.",
+    ).tag(config=True)
+    tries = CInt(4, min=1, help="How often a request is sent at most while the provider is busy or asks to wait.").tag(
+        config=True
+    )
+    tool_calls = Enum(
+        get_args(ToolCalls),
+        "auto",
+        help="How the model calls tools: native (function calling), text (fenced blocks, for models without it), or "
+        "auto: native unless the model is known, or turns out, to lack it.",
+    ).tag(config=True)
+    context = CInt(
+        0,
+        min=0,
+        help="How many tokens the model takes in, for servers of your own; 0 for what litellm knows. Conversations are "
+        "made shorter before they reach it.",
+    ).tag(config=True)
+    vision = Enum(
+        get_args(Vision),
+        "auto",
+        help="Whether the model takes pictures: yes, no, or auto, as far as litellm knows. Others get a description.",
+    ).tag(config=True)
     disclosure = Enum(
         get_args(Disclosure),
         "auto",

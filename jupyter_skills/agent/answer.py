@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from jupyter_skills.agent.markdown import to_html
+from jupyter_skills.agent.prompt.breakdown import Share
 from jupyter_skills.execution.result import GeneratedFile, Image, Language, Outcome
 from jupyter_skills.models.client import Message, ToolCall, Usage
 
@@ -21,6 +23,7 @@ class CodeRun:
         digest: ``sha256:…`` of the code.
         outcome: What came of it.
         seconds: How long it took.
+        tool: The tool that was called for it.
     """
 
     code: str
@@ -30,6 +33,7 @@ class CodeRun:
     digest: str
     outcome: Outcome
     seconds: float
+    tool: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,14 +43,17 @@ class Answer:
     Args:
         text: All that the model said.
         model: The model's name.
-        finish_reason: Why it ended: ``stop``, ``max_steps``, or the provider's own reason, such as ``length``.
+        finish_reason: Why it ended: ``stop``; ``max_steps``, ``max_cost`` or ``timeout`` for the limit that was
+            reached; ``interrupted``, ``failed``; ``dry_run``; or the provider's own reason, such as ``length``.
         files: What the code made, each once, in its last version.
         images: The pictures that the code displayed, then those among the files.
         code: Every piece of code that the model wanted run.
         calls: Every tool call.
         usage: Tokens of all requests together.
         cost: US dollars for all requests together; None where a price is unknown.
-        messages: What this prompt added to the conversation.
+        messages: What this prompt added to the conversation; of a dry run, the request's.
+        shares: What each part of the last request came to; ``%skill why`` shows it.
+        raw: The last response as litellm has it; None if there was none.
     """
 
     text: str
@@ -59,6 +66,8 @@ class Answer:
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     messages: tuple[Message, ...] = field(default=(), repr=False)
+    shares: tuple[Share, ...] = field(default=(), repr=False)
+    raw: Any = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         return self.text

@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from jupyter_skills.agent.answer import Answer
-from jupyter_skills.agent.catalog import budget, catalog
+from jupyter_skills.agent.assembly import SkillLike, Wishes, turn_for
 from jupyter_skills.agent.conversation import Conversation
-from jupyter_skills.agent.events import Emit, Notice, discard
-from jupyter_skills.agent.executor import Isolated
-from jupyter_skills.agent.prompt import given_at_once, system_message
+from jupyter_skills.agent.events import Drafted, Emit, Ended, Notice, discard
+from jupyter_skills.agent.prompt.content import content_of, not_sent
 from jupyter_skills.agent.router import Router
-from jupyter_skills.agent.shelf import Shelf
-from jupyter_skills.agent.tools import Keep, Toolbox
+from jupyter_skills.agent.tools import Keep
 from jupyter_skills.agent.turn import Turn
-from jupyter_skills.errors import ModelNotChosen, UsageProblem
-from jupyter_skills.models.client import ModelClient
-from jupyter_skills.sandbox.contract import Sandbox
+from jupyter_skills.context.attachments import attached
+from jupyter_skills.context.parts import Part
+from jupyter_skills.context.secrets import Redactor, looks_secret
+from jupyter_skills.errors import UsageProblem
+from jupyter_skills.models.client import Message, ModelClient
 from jupyter_skills.settings import JupyterSkills
-from jupyter_skills.skills.skill import Skill
-from jupyter_skills.store.finding import resolve
-from jupyter_skills.store.loaded import LoadedSkill
 
 
 async def ask(
-    prompt: str,
+    prompt: str | Sequence[Part],
     *,
-    skills: Sequence[str | Path | Skill | LoadedSkill] = (),
+    skills: Sequence[SkillLike] = (),
     model: str | None = None,
     run: str | None = None,
     system: str = "",
+    attach: Sequence[str | Path] = (),
     max_steps: int | None = None,
+    max_cost: float | None = None,
     timeout: float | None = None,
     stream: bool = True,
+    dry_run: bool = False,
     conversation: Conversation | None = None,
     router: Router | None = None,
     client: ModelClient | None = None,
+    redactor: Redactor | None = None,
     emit: Emit = discard,
     keep: Keep = lambda file: file,
     settings: JupyterSkills | None = None,
@@ -45,82 +47,82 @@ async def ask(
     """Asks a model, with skills at hand and a place to run their code.
 
     Args:
-        prompt: What is asked, in plain words.
+        prompt: What is asked, in plain words; or in parts, with pictures among them.
         skills: The skills to put before the model: names, folders or skills.
         model: Any model that litellm knows; the configured one if not given.
         run: ``docker`` or ``off``; ``live`` needs a ``router``, which the notebook gives.
         system: More text for the system message.
+        attach: Files to put before the model: text, pictures, PDF documents, notebooks; patterns too.
         max_steps: How many requests may be sent.
-        timeout: Seconds that the model may take for each request.
+        max_cost: US dollars that they may cost together; a request that could exceed it is not sent.
+        timeout: Seconds that it may all take; a single request has ``JupyterSkills.request_timeout``.
         stream: Whether the answer is wanted piece by piece, as events.
+        dry_run: Send nothing; the answer's ``messages`` are those that would be sent.
         conversation: What was said before; the exchange is added to it.
         router: Where code runs; if not given, a sandbox is made for this call and ended after it.
         client: Reaches the model; litellm if not given.
+        redactor: Takes secrets out of all that is sent; those of the environment if not given.
         emit: Told of everything that happens meanwhile.
         keep: Called with each file that the code made; see ``Toolbox``.
         settings: Where to take what is not given; the environment and the defaults if not given.
 
+    Returns:
+        The answer. One that reached a limit says so in its ``finish_reason``, and has what there was until then.
+
     Raises:
         SkillsError: Something went wrong; the error says what, and what to do.
     """
-    if not prompt.strip():
+    parts: list[Part] = [prompt] if isinstance(prompt, str) else list(prompt)
+    for path in attach:
+        parts += ["\n\n", *attached(path)]
+    if not any(part.strip() if isinstance(part, str) else True for part in parts):
         raise UsageProblem("There is nothing to ask", "Write the question after %%ask, from the second line on")
-    settings = settings or JupyterSkills()
-    model = model or settings.model
-    if not model:
-        raise ModelNotChosen(
-            "No model is chosen", "Name one with -m, or set JupyterSkills.model or JUPYTER_SKILLS_MODEL"
-        )
-    loaded = [await _loaded(skill) for skill in skills]
-    if client is None:
-        from jupyter_skills.models.litellm_client import LitellmClient
-
-        client = LitellmClient()
     conversation = conversation if conversation is not None else Conversation()
-    own = None
-    if router is None:
-        router, own = _own_router(run or settings.place, forced=run is not None)
-    try:
-        given = [entry.skill.name for entry in loaded if given_at_once(entry, settings.disclosure)]
-        shelf = Shelf(loaded, conversation, given)
-        listed = [entry.skill for entry in loaded if entry.skill.name not in given]
-        room = budget(settings.catalog_share, await client.context(model)) if listed else 0
-        listing = catalog(listed, room)
-        if listing.notice:
-            emit(Notice(listing.notice))
-        bodies = [shelf.open(name) for name in given]
-        turn = Turn(
-            model=model,
-            system=system_message(router.default, listing, bodies, shelf.changed, system),
-            toolbox=Toolbox(shelf, router, emit, keep),
-            client=client,
-            emit=emit,
-            max_steps=max_steps or settings.max_steps,
-            stream=stream,
-            timeout=timeout or settings.request_timeout,
-            arguments=settings.model_arguments(),
-        )
-        return await turn.take(prompt, conversation)
-    finally:
-        if own is not None:
-            await own.stop()
+    wishes = Wishes(
+        model=model,
+        skills=skills,
+        run=run,
+        system=system,
+        steps=max_steps,
+        cost=max_cost,
+        seconds=timeout,
+        stream=stream,
+        router=router,
+        client=client,
+        redactor=redactor,
+        emit=emit,
+        keep=keep,
+        settings=settings,
+    )
+    async with turn_for(wishes, conversation) as turn:
+        said: list[Message] = [{"role": "user", "content": content_of(parts, turn.facts, turn.redact)}]
+        if labels := not_sent(parts, turn.facts):
+            emit(Notice(_unseen(turn.model, labels)))
+        if dry_run:
+            return _drafted(turn, said, conversation)
+        return await turn.take(said, conversation)
 
 
-def _own_router(place: str, *, forced: bool) -> tuple[Router, Sandbox | None]:
-    if place == "off":
-        return Router(None), None
-    if place != "docker":
-        raise UsageProblem(f"Code can't run in '{place}' here", "Use run='docker' or run='off'")
-    from jupyter_skills.sandbox.kernel import IsolatedKernel
-    from jupyter_skills.sandbox.settings import DockerSandbox
-
-    limits = DockerSandbox()
-    sandbox = IsolatedKernel(limits)
-    return Router(Isolated(sandbox, limits.timeout), forced=forced), sandbox
+def _drafted(turn: Turn, said: list[Message], conversation: Conversation) -> Answer:
+    request = turn.client.draft(turn.first_request(said, conversation))
+    answer = Answer("", turn.model, "dry_run", messages=tuple(request.messages))
+    turn.emit(Drafted(replace(request, arguments=_without_keys(request.arguments, turn.redact))))
+    turn.emit(Ended(answer))
+    return answer
 
 
-async def _loaded(skill: str | Path | Skill | LoadedSkill) -> LoadedSkill:
-    if isinstance(skill, LoadedSkill):
-        return skill
-    # The store may let one wait, which must not hold up the loop.
-    return LoadedSkill(skill if isinstance(skill, Skill) else await asyncio.to_thread(resolve, str(skill)))
+def _without_keys(value: Any, redact: Callable[[str], str]) -> Any:
+    """The arguments as they may be shown, and saved with a notebook."""
+    if isinstance(value, Mapping):
+        return {
+            name: "[redacted]" if looks_secret(str(name)) and each else _without_keys(each, redact)
+            for name, each in value.items()
+        }
+    return redact(value) if isinstance(value, str) else value
+
+
+def _unseen(model: str, labels: Sequence[str]) -> str:
+    return (
+        f"{model} is not known to take in {', '.join(labels)}; it gets a description. "
+        "If it does see, say so with JupyterSkills.vision = 'yes'."
+    )

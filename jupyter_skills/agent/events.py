@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from jupyter_skills.agent.answer import Answer
 from jupyter_skills.execution.result import Execution, Language
-from jupyter_skills.models.client import TextDelta
+from jupyter_skills.models.client import ModelRequest, TextDelta
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,25 @@ class CallFinished:
     execution: Execution | None = None
 
 
-Event = Waiting | Notice | TextDelta | TextDone | CallStarted | CallOutput | CallFinished
+@dataclass(frozen=True)
+class Drafted:
+    """A request that would be sent, and is not."""
+
+    request: ModelRequest
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The turn is over, in whatever way: the last event.
+
+    Args:
+        answer: All that came of it; of one that failed or was stopped, what there was until then.
+    """
+
+    answer: Answer
+
+
+Event = Waiting | Notice | TextDelta | TextDone | CallStarted | CallOutput | CallFinished | Drafted | Ended
 Emit = Callable[[Event], None]
 
 

@@ -6,16 +6,17 @@ import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jupyter_skills.agent.answer import CodeRun
 from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Emit
 from jupyter_skills.agent.executor import Code, Executor
-from jupyter_skills.agent.prompt import skill_content
+from jupyter_skills.agent.prompt.system import skill_content
 from jupyter_skills.agent.router import Router
 from jupyter_skills.agent.shelf import Shelf
 from jupyter_skills.agent.tool_calls import code_for
+from jupyter_skills.agent.tool_names import LOAD_SKILL, READ_FILE, RUN_PYTHON, RUN_SHELL
 from jupyter_skills.approval.request import ApprovalRequest
 from jupyter_skills.errors import SkillProblem
 from jupyter_skills.execution.result import Execution, GeneratedFile, Image, Language
@@ -25,7 +26,6 @@ from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.tools.record import SkillTool, call_name
 from jupyter_skills.skills.words import first_rows
 
-LOAD_SKILL, READ_FILE, RUN_PYTHON, RUN_SHELL = "load_skill", "read_skill_file", "run_python", "run_shell"
 _LANGUAGES: dict[str, tuple[Language, str]] = {RUN_PYTHON: ("python", "code"), RUN_SHELL: ("shell", "command")}
 _LONGEST_FILE = 64 * 1024
 _MOST_ROWS = 30
@@ -34,6 +34,19 @@ _CUT_SHORT = Execution("error", error="Stopped before it could finish.")
 
 class _NoSense(Exception):
     """A call that can't be done, and what to tell the model about it."""
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What came of a call.
+
+    Args:
+        text: What the model is told.
+        images: The pictures that its code displayed or left as files, for a model that sees.
+    """
+
+    text: str
+    images: tuple[Image, ...] = ()
 
 
 Keep = Callable[[GeneratedFile], GeneratedFile]
@@ -73,11 +86,8 @@ class Toolbox:
             for called, (_, tool, _) in self._skill_tools().items()
         ]
 
-    async def run(self, call: ToolCall) -> str:
-        """Does what the model called for.
-
-        Returns:
-            What to tell the model, also about a call that makes no sense.
+    async def run(self, call: ToolCall) -> ToolResult:
+        """Does what the model called for; a call that makes no sense is answered too.
 
         Raises:
             SandboxProblem: There is no sandbox to run the code in.
@@ -92,7 +102,7 @@ class Toolbox:
         except _NoSense as complaint:
             self._emit(CallStarted(call.name))
             self._emit(CallFinished(ok=False, result=str(complaint)))
-            return str(complaint)
+            return ToolResult(str(complaint))
         if call.name in _LANGUAGES:
             language, key = _LANGUAGES[call.name]
             assert self._router.default is not None
@@ -103,7 +113,7 @@ class Toolbox:
         except SkillProblem as error:
             result, ok = str(error), False
         self._emit(CallFinished(ok, result))
-        return result
+        return ToolResult(result)
 
     def _own_definitions(self) -> list[dict[str, Any]]:
         tools = []
@@ -160,7 +170,7 @@ class Toolbox:
         cut = len(content) - _LONGEST_FILE
         return text + (f"\n… {cut:,} bytes left out …" if cut > 0 else "")
 
-    async def _run_code(self, executor: Executor, code: Code) -> str:
+    async def _run_code(self, executor: Executor, code: Code) -> ToolResult:
         self._emit(CallStarted(code.tool, "", executor.place, code.language, code.text))
         began = time.monotonic()
         execution, consent = _CUT_SHORT, "none yet"
@@ -173,11 +183,14 @@ class Toolbox:
             digest = ApprovalRequest(code.tool, code.text, code.language).digest
             seconds = execution.seconds or time.monotonic() - began
             self.code.append(
-                CodeRun(code.text, code.language, executor.place, consent, digest, execution.outcome, seconds)
+                CodeRun(
+                    code.text, code.language, executor.place, consent, digest, execution.outcome, seconds, code.tool
+                )
             )
             result = _report(code.tool, execution)
             self._emit(CallFinished(execution.outcome == "ok", result, execution))
-        return result
+        pictures = (file.image for file in execution.files if file.image is not None)
+        return ToolResult(result, (*execution.images, *pictures))
 
     def _kept(self, execution: Execution) -> Execution:
         kept: list[GeneratedFile] = []

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import aclosing
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from jupyter_skills.agent.answer import Answer
+from jupyter_skills.agent.asking import Asking
+from jupyter_skills.agent.compaction import size
 from jupyter_skills.agent.conversation import Conversation
-from jupyter_skills.agent.events import Emit, TextDone, Waiting
+from jupyter_skills.agent.events import Emit, Ended, Notice
+from jupyter_skills.agent.limits import Limits, Purse
+from jupyter_skills.agent.prompt.breakdown import Share, shares
+from jupyter_skills.agent.prompt.content import pictures_message, without_media
+from jupyter_skills.agent.prompt.system import Section, joined
 from jupyter_skills.agent.tools import Toolbox
-from jupyter_skills.models.client import Message, ModelClient, ModelReply, ModelRequest, TextDelta, ToolCall, Usage
+from jupyter_skills.errors import ModelOverlong
+from jupyter_skills.execution.result import Image
+from jupyter_skills.models.client import Message, ModelClient, ModelFacts, ModelReply, ModelRequest, ToolCall, Usage
+from jupyter_skills.skills.words import CHARACTERS_PER_TOKEN
+
+# A conversation is made shorter before it fills the model's context, to where it won't have to be again soon.
+_FULL, _ROOMY = 0.8, 0.5
+_STOPPED = "Stopped before it could finish."
 
 
 @dataclass(frozen=True)
@@ -24,103 +37,215 @@ class Turn:
         toolbox: The tools on offer.
         client: Reaches the model.
         emit: Told of everything that happens.
-        max_steps: How many requests may be sent.
+        facts: What is known of the model.
+        limits: What the turn may take.
+        redact: Called with each result of a call; returns it without secrets.
         stream: Whether text is wanted piece by piece.
         timeout: Seconds that the model may take for each request, or piece of an answer.
         arguments: More keyword arguments for the provider, on every request.
+        others: Tools of the caller's own. A reply that calls one of them ends the turn: the caller goes on.
+        compacts: Whether what was said may be made shorter to fit.
     """
 
     model: str
-    system: str
+    system: Sequence[Section]
     toolbox: Toolbox
     client: ModelClient
     emit: Emit
-    max_steps: int = 20
+    facts: ModelFacts = field(default_factory=ModelFacts)
+    limits: Limits = field(default_factory=Limits)
+    redact: Callable[[str], str] = str
     stream: bool = True
     timeout: float = 120.0
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    others: Sequence[Mapping[str, Any]] = ()
+    compacts: bool = True
 
-    async def take(self, prompt: str, conversation: Conversation) -> Answer:
+    def first_request(self, said: Sequence[Message], conversation: Conversation) -> ModelRequest:
+        """What ``take`` would send first; nothing is sent, and nothing changes."""
+        return _Course(self, conversation, said).request()
+
+    async def take(self, said: Sequence[Message], conversation: Conversation) -> Answer:
         """Asks, and puts the exchange into the conversation.
 
         If the turn fails or is stopped after the model has begun to work, the conversation keeps what
-        was done, with every tool call answered; a prompt that got no answer at all is not kept.
+        was done, with every tool call answered; a prompt that got no answer at all is not kept. In each case
+        ``Ended`` tells what there is.
+
+        Args:
+            said: The user's prompt as a message; a caller who keeps the conversation gives all of it.
+            conversation: What was said before.
 
         Raises:
             ModelProblem: The model did not answer.
             SandboxProblem: There is no sandbox for the code.
             ConsentUnavailable: There is nobody to ask whether code may run.
         """
-        said: list[Message] = [{"role": "user", "content": prompt}]
-        replies: list[ModelReply] = []
+        course = _Course(self, conversation, said)
+        ending = "failed"
         try:
-            while len(replies) < self.max_steps:
-                reply = await self._ask([*conversation.messages, *said])
-                replies.append(reply)
-                said.append(reply.message)
-                if not reply.tool_calls:
-                    break
-                await self._work(reply.tool_calls, said)
+            async with asyncio.timeout(self.limits.seconds) as deadline:
+                try:
+                    ending = await course.run()
+                except (asyncio.CancelledError, KeyboardInterrupt):
+                    ending = "interrupted"
+                    raise
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            ending = "timeout"
         finally:
-            if replies:
-                conversation.extend(said)
-        return self._answer(replies, said)
+            if course.replies:
+                conversation.extend(course.said)
+            answer = course.answer(ending)
+            self.emit(Ended(answer))
+        return answer
 
-    async def _ask(self, messages: list[Message]) -> ModelReply:
-        self.emit(Waiting(f"Waiting for {self.model}"))
-        request = ModelRequest(
-            self.model,
-            [{"role": "system", "content": self.system}, *messages],
-            self.toolbox.definitions(),
-            self.stream,
-            self.timeout,
-            self.arguments,
+
+class _Course:
+    """How a turn goes: what was said in it so far, and what came of it."""
+
+    def __init__(self, turn: Turn, conversation: Conversation, said: Sequence[Message]) -> None:
+        self._turn = turn
+        self._conversation = conversation
+        self._given = len(said)
+        self._purse = Purse(turn.limits.cost, turn.facts)
+        self._asking = Asking(turn.client, turn.emit)
+        self._last: tuple[ModelRequest, Sequence[Message], Sequence[Message]] | None = None
+        self._tokens_per_character = 1 / CHARACTERS_PER_TOKEN
+        self.said = list(said)
+        self.replies: list[ModelReply] = []
+
+    async def run(self) -> str:
+        """Goes on until there is a reason to end; returns it."""
+        while len(self.replies) < self._turn.limits.steps:
+            self._make_room()
+            reply = await self._reply()
+            if reply is None:
+                return "max_cost"
+            self.replies.append(reply)
+            self.said.append(reply.message)
+            self._purse.pay(reply)
+            self._learn(reply)
+            if not reply.tool_calls:
+                held = self._last is not None and self._last[0].arguments != self._turn.arguments
+                return "max_cost" if held and reply.finish_reason == "length" else reply.finish_reason
+            if not await self._work(reply.tool_calls):
+                return "tool_calls"
+        return "max_steps"
+
+    def request(self) -> ModelRequest:
+        """The next request."""
+        turn = self._turn
+        earlier = self._conversation.read()
+        if not turn.facts.sees:
+            earlier = [without_media(message) for message in earlier]
+        return ModelRequest(
+            turn.model,
+            [*self._system(), *earlier, *self.said],
+            [*turn.toolbox.definitions(), *turn.others],
+            turn.stream,
+            turn.timeout,
+            turn.arguments,
         )
-        text = ""
-        reply = None
-        try:
-            async with aclosing(self.client.answer(request)) as pieces:
-                async for piece in pieces:
-                    if isinstance(piece, TextDelta):
-                        if not text:
-                            self.emit(Waiting(""))
-                        text += piece.text
-                        self.emit(piece)
-                    else:
-                        reply = piece
-        finally:
-            self.emit(Waiting(""))
-            if text:
-                self.emit(TextDone(text))
-        assert reply is not None, "a ModelClient ends with a reply or raises"
-        return reply
 
-    async def _work(self, calls: tuple[ToolCall, ...], said: list[Message]) -> None:
-        """Does what was called for, in order: the calls of one reply may build on each other."""
+    def _system(self) -> list[Message]:
+        text = joined(self._turn.system)
+        return [{"role": "system", "content": text}] if text else []
+
+    async def _reply(self) -> ModelReply | None:
+        """The model's next answer; None if it could cost too much."""
+        while True:
+            request = await self._purse.allowed(self.request(), self._turn.client)
+            if request is None:
+                return None
+            self._last = request, self._conversation.read(), tuple(self.said)
+            try:
+                return await self._asking.ask(request)
+            except ModelOverlong:
+                # The provider knows better how much it takes in; there is an end, since it gets shorter each time.
+                if not self._turn.compacts or not self._shorten(size(request.messages) // 2):
+                    raise
+
+    def _make_room(self) -> None:
+        context = self._turn.facts.context
+        if context is None or not self._turn.compacts:
+            return
+        request = self.request()
+        tools = len(str(request.tools))
+        room = context / self._tokens_per_character
+        if size(request.messages) + tools > _FULL * room:
+            self._shorten(int(_ROOMY * room) - tools - size(self._system()))
+
+    def _shorten(self, room: int) -> bool:
+        shorter = self._conversation.compact(self.said, room)
+        if shorter is None:
+            return False
+        self.said = shorter
+        self._turn.emit(Notice("Earlier parts of the conversation were shortened to fit into the model's context."))
+        return True
+
+    def _learn(self, reply: ModelReply) -> None:
+        """How many tokens a character is to this model; guesses are only for its first answer."""
+        if self._last is not None and reply.usage.prompt_tokens:
+            request = self._last[0]
+            characters = size(request.messages) + len(str(request.tools))
+            self._tokens_per_character = min(1.0, max(0.1, reply.usage.prompt_tokens / characters))
+
+    async def _work(self, calls: tuple[ToolCall, ...]) -> bool:
+        """Does what was called for, in order, for the calls of one reply may build on each other.
+
+        Returns:
+            Whether that was all; the caller's own tools are left to the caller.
+        """
+        others = {tool["function"]["name"] for tool in self._turn.others}
+        ours = [call for call in calls if call.name not in others]
+        images: list[Image] = []
         done = 0
         try:
-            for call in calls:
-                said.append(_result(call, await self.toolbox.run(call)))
+            for call in ours:
+                result = await self._turn.toolbox.run(call)
+                self.said.append(_result(call, self._turn.redact(result.text)))
+                images += result.images
                 done += 1
         finally:
-            said += [_result(call, "Stopped before it could finish.") for call in calls[done:]]
+            self.said += [_result(call, _STOPPED) for call in ours[done:]]
+        if len(ours) < len(calls):
+            return False
+        if images and self._turn.facts.sees:
+            self.said.append(pictures_message(images))
+        return True
 
-    def _answer(self, replies: list[ModelReply], said: list[Message]) -> Answer:
-        last = replies[-1]
-        costs = [reply.cost for reply in replies]
-        files = tuple(self.toolbox.files.values())
+    def answer(self, ending: str) -> Answer:
+        """All that there is so far.
+
+        Args:
+            ending: Why it ends.
+        """
+        toolbox = self._turn.toolbox
+        files = tuple(toolbox.files.values())
+        costs = [reply.cost for reply in self.replies]
+        texts = [*(reply.text for reply in self.replies), self._asking.unfinished]
         return Answer(
-            text="\n\n".join(reply.text.strip() for reply in replies if reply.text.strip()),
-            model=self.model,
-            finish_reason="max_steps" if last.tool_calls else last.finish_reason,
+            text="\n\n".join(text.strip() for text in texts if text.strip()),
+            model=self._turn.model,
+            finish_reason=ending,
             files=files,
-            images=(*self.toolbox.images, *(file.image for file in files if file.image)),
-            code=tuple(self.toolbox.code),
-            calls=tuple(call for reply in replies for call in reply.tool_calls),
-            usage=sum((reply.usage for reply in replies), Usage()),
-            cost=None if None in costs else sum(cost for cost in costs if cost is not None),
-            messages=tuple(said),
+            images=(*toolbox.images, *(file.image for file in files if file.image)),
+            code=tuple(toolbox.code),
+            calls=tuple(call for reply in self.replies for call in reply.tool_calls),
+            usage=sum((reply.usage for reply in self.replies), Usage()),
+            cost=None if not costs or None in costs else sum(cost for cost in costs if cost is not None),
+            messages=tuple(self.said),
+            shares=self._shares(),
+            raw=self.replies[-1].raw if self.replies else None,
         )
+
+    def _shares(self) -> tuple[Share, ...]:
+        if self._last is None or not self.replies:
+            return ()
+        request, earlier, said = self._last
+        return shares(self._turn.system, request.tools, earlier, said, self.replies[-1], self._turn.facts.prices)
 
 
 def _result(call: ToolCall, text: str) -> Message:

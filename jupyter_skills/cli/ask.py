@@ -35,10 +35,17 @@ def add_verbs(verbs: Any) -> None:
     ask.add_argument(
         "-r", "--run", dest="place", choices=("docker", "off"), help="where code runs (default: JUPYTER_SKILLS_RUN)"
     )
+    ask.add_argument(
+        "-a", "--attach", metavar="PATH", action="append", default=[], help="put this file before the model; repeatable"
+    )
     ask.add_argument("--system", metavar="TEXT", default="", help="more text for the system message")
     ask.add_argument("--max-steps", metavar="N", type=_positive, help="how many requests may be sent to the model")
-    ask.add_argument("--timeout", metavar="S", type=_positive, help="seconds to wait for the model, for each request")
+    ask.add_argument(
+        "--max-cost", metavar="USD", type=_positive_number, help="stop before a request that could cost more in all"
+    )
+    ask.add_argument("--timeout", metavar="S", type=_positive_number, help="stop after so many seconds, code included")
     ask.add_argument("--no-stream", action="store_true", help="show the answer when it is complete")
+    ask.add_argument("--dry-run", action="store_true", help="show the exact request and send nothing")
     ask.add_argument("--json", action="store_true", help="nothing but the answer, its files and its cost, as JSON")
     ask.set_defaults(run=_ask)
 
@@ -64,16 +71,20 @@ async def _answered(prompt: str, options: argparse.Namespace) -> None:
             model=options.model,
             run=options.place,
             system=options.system,
+            attach=options.attach,
             max_steps=options.max_steps,
+            max_cost=options.max_cost,
             timeout=options.timeout,
             stream=not (options.no_stream or options.json),
+            dry_run=options.dry_run,
             emit=discard if options.json else renderer.show,
             keep=save,
         )
     finally:
         renderer.settle()
     if options.json:
-        say(json.dumps(_as_json(answer), ensure_ascii=False, indent=2))
+        shown = list(answer.messages) if options.dry_run else _as_json(answer)
+        say(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
         renderer.finish(answer, time.monotonic() - began)
 
@@ -92,6 +103,16 @@ def _as_json(answer: Answer) -> dict[str, Any]:
 
 def _file(file: GeneratedFile) -> dict[str, Any]:
     return {"path": file.saved_as or file.path, "mime_type": file.mime_type, "size": file.size}
+
+
+def _positive_number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return number
 
 
 def _positive(text: str) -> int:

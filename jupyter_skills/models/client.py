@@ -66,8 +66,64 @@ class Usage:
 
 
 @dataclass(frozen=True)
+class Prices:
+    """What a model costs, in US dollars for one token."""
+
+    prompt: float
+    completion: float
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What is known of a model; None stands for what is not.
+
+    Args:
+        context: How many tokens it takes in.
+        most_output: How many tokens it can answer with.
+        sees: Whether it takes pictures.
+        reads_pdf: Whether it takes PDF documents.
+        calls_tools: Whether it can call functions.
+        prices: What it costs.
+    """
+
+    context: int | None = None
+    most_output: int | None = None
+    sees: bool | None = None
+    reads_pdf: bool | None = None
+    calls_tools: bool | None = None
+    prices: Prices | None = None
+
+
+@dataclass(frozen=True)
 class TextDelta:
     """A piece of the answer's text, as it came."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ReasoningDelta:
+    """A piece of what the model thinks before it answers, where the provider shows it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Pause:
+    """The request will be sent once more after a while; nothing of an answer has come yet.
+
+    Args:
+        seconds: How long.
+        reason: Why, in a few words.
+    """
+
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something about how the request is being answered that the user should know, in one sentence."""
 
     text: str
 
@@ -82,6 +138,7 @@ class ModelReply:
         finish_reason: The provider's reason: ``stop``, ``tool_calls``, ``length``, ``content_filter``…
         usage: What the provider counted.
         cost: US dollars, or None where the price is unknown.
+        raw: The response as the library that was asked has it, for those who hand it on; None if there is none.
     """
 
     message: Message
@@ -89,6 +146,7 @@ class ModelReply:
     finish_reason: str = "stop"
     usage: Usage = Usage()
     cost: float | None = None
+    raw: Any = field(default=None, repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -96,15 +154,31 @@ class ModelReply:
         return self.message.get("content") or ""
 
 
-class ModelClient(Protocol):
-    """Answers requests. ``ask`` asks for the context once; a turn calls ``answer`` once for each step."""
+Piece = TextDelta | ReasoningDelta | Pause | Remark | ModelReply
 
-    async def context(self, model: str) -> int | None:
-        """How many tokens a model takes in; None if it is not known."""
+
+class ModelClient(Protocol):
+    """Answers requests. ``ask`` asks for the facts once; a turn calls ``answer`` once for each step."""
+
+    async def facts(self, model: str, arguments: Mapping[str, Any]) -> ModelFacts:
+        """What is known of a model, without asking anybody.
+
+        Args:
+            model: Its name.
+            arguments: The keyword arguments of the requests to come; they may name its prices.
+        """
         ...
 
-    def answer(self, request: ModelRequest) -> AsyncGenerator[TextDelta | ModelReply, None]:
-        """Yields the pieces of text as they come, then exactly one ``ModelReply``.
+    async def count(self, request: ModelRequest) -> int:
+        """How many tokens a request has, as near as can be told without the provider."""
+        ...
+
+    def draft(self, request: ModelRequest) -> ModelRequest:
+        """The request as it would be sent; nothing is sent."""
+        ...
+
+    def answer(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
+        """Yields the pieces as they come, then exactly one ``ModelReply``.
 
         Raises:
             ModelProblem: There is no answer. Pieces may have been yielded before.

@@ -23,4 +23,5 @@ def _import() -> Any:
         if before is None:
             del os.environ[switch]
     litellm.suppress_debug_info = True  # else it prints advertisements into the cell
+    litellm.disable_hf_tokenizer_download = True  # else counting tokens, and building some replies, asks a web server
     return litellm

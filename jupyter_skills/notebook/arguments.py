@@ -67,6 +67,14 @@ def ask_parser(prog: str = "%%ask") -> MagicParser:
     add("-n", "--new", action="store_true", help="begin a new conversation")
     add("-o", "--output", metavar="VAR", help="bind the Answer to this variable")
     add(
+        "-a",
+        "--attach",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="put this file before the model: text, a picture, a PDF document, a notebook; patterns too; repeatable",
+    )
+    add(
         "--send",
         metavar="VAR",
         action="append",
@@ -82,8 +90,10 @@ def ask_parser(prog: str = "%%ask") -> MagicParser:
     )
     add("--system", metavar="TEXT", help="more text for the system message")
     add("--max-steps", metavar="N", type=_positive(int), help="how many requests may be sent to the model")
-    add("--timeout", metavar="S", type=_positive(float), help="seconds to wait for the model, for each request")
+    add("--max-cost", metavar="USD", type=_positive(float), help="stop before a request that could cost more in all")
+    add("--timeout", metavar="S", type=_positive(float), help="stop after so many seconds, code included")
     add("--no-stream", action="store_true", help="show the answer when it is complete")
+    add("--dry-run", action="store_true", help="show the exact request and send nothing")
     add("--soft", action="store_true", help="report an error without failing the cell")
     return parser
 

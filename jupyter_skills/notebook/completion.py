@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SKILL = re.compile(r"\s*%skill\s+(?P<words>.*)$", re.DOTALL)
 _ASK = re.compile(r"\s*%%?ask\s+(?P<words>.*)$", re.DOTALL)
-_ASK_COMPLETES = {"skill": "available"}
+_ASK_COMPLETES = {"skill": "available", "attach": "path"}
 _MOST = 500
 _PATIENCE = 0.5  # seconds
 

@@ -52,7 +52,7 @@ def load(shell: InteractiveShell) -> None:
     configurables: list[Any] = shell.configurables
     configurables += [session.settings, session.limits, session.remote]
     shell.jupyter_skills = session  # type: ignore[attr-defined]  # where the rewritten %%ask cells look for it
-    shell.input_transformers_cleanup.append(await_ask)
+    shell.input_transformers_cleanup.insert(0, await_ask)  # before those that would change the prompt
     if shell.Completer is not None:
         shell.Completer.custom_matchers.append(ours.matcher)
     _loaded[id(shell)] = ours

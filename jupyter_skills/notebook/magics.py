@@ -6,7 +6,8 @@ from typing import Any
 
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
 
-from jupyter_skills.notebook.session import Session, run_now
+from jupyter_skills.agent.sync import run_now
+from jupyter_skills.notebook.session import Session
 
 
 @magics_class

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
-import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from jupyter_skills.errors import AskInterrupted, SkillProblem, SkillsError, UsageProblem
+from jupyter_skills.agent.sync import run_now
+from jupyter_skills.errors import SkillProblem, SkillsError, UsageProblem
 from jupyter_skills.notebook.arguments import ask_parser, parse_ask
 from jupyter_skills.notebook.copies import SkillCopies
+from jupyter_skills.notebook.log import Logged
 from jupyter_skills.sandbox.settings import DockerSandbox, RemoteSandbox
 from jupyter_skills.settings import JupyterSkills
 from jupyter_skills.skills.trust import TrustLedger
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from jupyter_skills.agent.conversation import Conversation
     from jupyter_skills.rendering import Renderer
     from jupyter_skills.sandbox.kernel import IsolatedKernel
-
-_STOPPED_WITHIN = 5.0
 
 
 class Session:
@@ -47,7 +45,9 @@ class Session:
         self.registry = Registry(kernel_of(shell), tell=_warn)
         self.trust = TrustLedger()
         self.copies = SkillCopies()
-        self._conversation: Conversation | None = None
+        self.conversation: Conversation | None = None
+        self.last_answer: Answer | None = None
+        self.executions: list[Logged] = []
         self._sandbox: IsolatedKernel | None = None
         self._renderer: Renderer | None = None
         self._tell: Callable[[str], None] = _keep_quiet
@@ -72,7 +72,7 @@ class Session:
 
     def reset(self) -> None:
         """Forgets the conversation."""
-        self._conversation = None
+        self.conversation = None
 
     @property
     def sandbox(self) -> IsolatedKernel:
@@ -106,6 +106,7 @@ class Session:
         if options.help:
             print(ask_parser(magic).format_help())  # noqa: T201 -- help is what was asked for
             return
+        from jupyter_skills.notebook.ask_cell import AskCell
         from jupyter_skills.notebook.interrupt import interruptible
 
         if self._busy:
@@ -113,11 +114,7 @@ class Session:
         self._busy = True
         try:
             with interruptible():
-                answer = await self._turn(options, "\n".join(filter(None, (words, cell))))
-                if options.output:
-                    self.shell.push({options.output: answer})
-                if options.get:
-                    await self._fetch(options.get)
+                await AskCell(self, options, "\n".join(filter(None, (words, cell)))).run()
         except SkillsError as error:
             if not options.soft:
                 raise
@@ -125,66 +122,32 @@ class Session:
         finally:
             self._busy = False
 
-    async def _turn(self, options: argparse.Namespace, prompt: str) -> Answer:
-        from jupyter_skills.agent.ask import ask
-        from jupyter_skills.agent.conversation import Conversation
-        from jupyter_skills.agent.events import Notice
-        from jupyter_skills.notebook import crossing
-        from jupyter_skills.notebook.places import Places
-        from jupyter_skills.notebook.render import renderer_for
-        from jupyter_skills.rendering.saving import save
-
-        if options.output and not options.output.isidentifier():
-            raise UsageProblem(f"'{options.output}' can't be the name of a variable", "Give another with -o")
-        conversation = Conversation() if options.new or self._conversation is None else self._conversation
-        skills, broken = self._skills(options.skill)
-        router = Places(self, consent_given=options.yes).router(options.run, skills)
-        place = router.default.place if router.default else "off"
-        if place == "docker":
-            self.sandbox.prepare()
-        elif options.send or options.get:
-            raise UsageProblem(f"--send and --get need the sandbox, and code runs in '{place}' here", "Say '-r docker'")
-        renderer = self._renderer = renderer_for(self.shell)
-        for notice in (self.news(), *map(str, broken)):
-            if notice:
-                renderer.show(Notice(notice))
-        began = time.monotonic()
+    @contextmanager
+    def shown_by(self, renderer: Renderer) -> Iterator[None]:
+        """While a turn is shown: a question, or news of the sandbox, concerns its renderer too."""
+        self._renderer = renderer
         try:
-            sent = await crossing.send(self.sandbox, self.shell.user_ns, options.send) if options.send else []
-            there = f"The user has put into the container: {', '.join(sent)}." if sent else ""
-            answer = await ask(
-                prompt,
-                skills=skills,
-                model=options.model,
-                run=options.run,
-                system="\n\n".join(filter(None, (there, options.system))),
-                max_steps=options.max_steps,
-                timeout=options.timeout,
-                stream=not options.no_stream,
-                conversation=conversation,
-                router=router,
-                emit=renderer.show,
-                keep=save,
-                settings=self.settings,
-            )
+            yield
         finally:
             renderer.settle()
             self._renderer = None
-            if len(conversation):  # a prompt that got no answer leaves the old conversation in place
-                self._conversation = conversation
-        renderer.finish(answer, time.monotonic() - began)
-        return answer
 
-    async def _fetch(self, names: list[str]) -> None:
-        from jupyter_skills.notebook import crossing
+    def note(self, answer: Answer) -> None:
+        """Remembers how a turn ended, for ``%skill why`` and ``%skill log``."""
+        number = self.shell.execution_count
+        self.executions += [Logged(number, time.time(), run) for run in answer.code]
+        if answer.shares:
+            self.last_answer = answer
 
-        variables, saved = await crossing.fetch(self.sandbox, names)
-        self.shell.push(variables)
-        for path in saved:
-            print(f"Saved {path}.")  # noqa: T201 -- the answer to --get
+    def skills_for(self, names: list[str] | None) -> tuple[list[LoadedSkill], list[SkillProblem]]:
+        """The skills for one turn, and what is wrong with loaded ones that have to be left out.
 
-    def _skills(self, names: list[str] | None) -> tuple[list[LoadedSkill], list[SkillProblem]]:
-        """The skills for one turn, and what is wrong with loaded ones that have to be left out."""
+        Args:
+            names: Just these, loading them if need be; None for all that are loaded.
+
+        Raises:
+            SkillProblem: One that was named can't be had.
+        """
         from jupyter_skills.store.finding import resolve
 
         if names is None:
@@ -244,35 +207,6 @@ def _warn(line: str) -> None:
 
 def _keep_quiet(_: str) -> None:
     """For those who start the sandbox by the way."""
-
-
-def run_now(coroutine_function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
-    """Runs an async method from where nothing can be awaited: the one sync bridge.
-
-    Raises:
-        AskInterrupted: The user stopped it; nothing of it goes on.
-    """
-    from jupyter_core.utils import run_sync
-
-    running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
-    over = threading.Event()
-
-    async def watched() -> Any:
-        task = asyncio.current_task()
-        assert task is not None
-        running.append((asyncio.get_running_loop(), task))
-        try:
-            return await coroutine_function(*arguments)
-        finally:
-            over.set()
-
-    try:
-        return run_sync(watched)()
-    except KeyboardInterrupt:
-        for loop, task in running:
-            loop.call_soon_threadsafe(task.cancel)
-            over.wait(_STOPPED_WITHIN)
-        raise AskInterrupted("The cell was interrupted", "The conversation and the sandbox stay usable") from None
 
 
 def close(session: Session) -> None:

@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from jupyter_skills.agent.answer import Answer
-from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, Notice, TextDone, Waiting
+from jupyter_skills.agent.events import (
+    CallFinished,
+    CallOutput,
+    CallStarted,
+    Drafted,
+    Event,
+    Notice,
+    TextDone,
+    Waiting,
+)
 from jupyter_skills.execution.output import clean_text
 from jupyter_skills.models.client import TextDelta
-from jupyter_skills.rendering.words import call_output, call_state, call_title, file_size, summary
+from jupyter_skills.rendering.drafting import draft_text
+from jupyter_skills.rendering.waiting import Ticker
+from jupyter_skills.rendering.words import call_output, call_state, call_title, file_size, summary, waiting
 from jupyter_skills.skills.words import plain
 
 _ERASE_LINE = "\r\x1b[K"
 
 
 class TerminalRenderer:
-    """Prints a turn as it goes on. Escape codes are used only for what is gone before the end."""
+    """Prints a turn as it goes on.
+
+    Escape codes are used only before a person: for what is gone before the end, and for the colours of code,
+    which ``NO_COLOR`` and a dumb terminal go without.
+    """
 
     def __init__(self) -> None:
         self._watched = sys.stdout.isatty()
-        self._waiting = False
-        self._printed = ""
+        self._colours = self._watched and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        self._waiting = ""
+        self._ticker = Ticker(self._show_waiting)
+        self._printed: list[str] = []
         self._at_line_start = True
 
     def show(self, event: Event) -> None:
@@ -29,10 +47,7 @@ class TerminalRenderer:
             self._stop_waiting()
         match event:
             case Waiting(reason):
-                self._stop_waiting()
-                if reason and self._watched:
-                    self._waiting = True
-                    self._write(f"{reason} …")
+                self._wait(clean_text(reason))
             case Notice(text):
                 self._write(f"{clean_text(text)}\n")
             case TextDelta(text):
@@ -40,20 +55,14 @@ class TerminalRenderer:
             case TextDone():
                 self._write("\n\n")
             case CallStarted():
-                self._printed = ""
-                self._write(f"╭─ {call_title(event)}\n" + _bar(plain(event.code)))
+                self._printed.clear()
+                self._write(f"╭─ {plain(call_title(event))}\n" + _bar(self._code(event)))
             case CallOutput(text):
                 self._output(text)
             case CallFinished():
-                self._output("\n" if self._printed and not self._printed.endswith("\n") else "")
-                rest = call_output(event).removeprefix(self._printed.rstrip()).strip("\n")
-                self._output(f"{rest}\n" if rest else "")
-                self._write(f"╰─ {call_state(event)}\n")
-                for image in event.execution.images if event.execution else ():
-                    self._write(f"   figure, {image.width}x{image.height} pixels (shown in a notebook)\n")
-                for file in event.execution.files if event.execution else ():
-                    self._write(f"   {file.saved_as or file.path} ({file_size(file)})\n")
-                self._write("\n")
+                self._finish_call(event)
+            case Drafted(request):
+                self._write(f"{plain(draft_text(request))}\n")
 
     def settle(self) -> None:
         """See ``Renderer``."""
@@ -66,16 +75,48 @@ class TerminalRenderer:
         self._stop_waiting()
         self._write(summary(answer, seconds) + "\n")
 
+    def _finish_call(self, done: CallFinished) -> None:
+        self._output("\n" if self._printed and not self._printed[-1].endswith("\n") else "")
+        rest = call_output(done).removeprefix("".join(self._printed).rstrip()).strip("\n")
+        self._output(f"{rest}\n" if rest else "")
+        self._write(f"╰─ {call_state(done, timed=self._watched)}\n")
+        for image in done.execution.images if done.execution else ():
+            self._write(f"   figure, {image.width}x{image.height} pixels (shown in a notebook)\n")
+        for file in done.execution.files if done.execution else ():
+            self._write(f"   {file.saved_as or file.path} ({file_size(file)})\n")
+        self._write("\n")
+
+    def _code(self, call: CallStarted) -> str:
+        code = plain(call.code).rstrip()
+        if not (code and self._colours):
+            return code
+        from jupyter_skills.agent.highlight import coloured_for_terminal
+
+        return coloured_for_terminal(code, call.language)
+
     def _output(self, text: str) -> None:
         if text:
-            opening = "├─\n│ " if not self._printed else "│ " if self._printed.endswith("\n") else ""
+            opening = "├─\n│ " if not self._printed else "│ " if self._printed[-1].endswith("\n") else ""
             body = text.replace("\n", "\n│ ")
             self._write(opening + (body.removesuffix("│ ") if text.endswith("\n") else body))
-            self._printed += text
+            self._printed.append(text)
+
+    def _wait(self, reason: str) -> None:
+        if reason and reason == self._waiting:
+            return
+        self._stop_waiting()
+        if reason and self._watched:
+            self._waiting = reason
+            self._show_waiting(0)
+            self._ticker.start()
+
+    def _show_waiting(self, seconds: int) -> None:
+        self._write((_ERASE_LINE if seconds else "") + waiting(self._waiting, seconds))
 
     def _stop_waiting(self) -> None:
+        self._ticker.stop()
         if self._waiting:
-            self._waiting = False
+            self._waiting = ""
             self._write(_ERASE_LINE)
 
     def _write(self, text: str) -> None:
@@ -86,4 +127,4 @@ class TerminalRenderer:
 
 
 def _bar(code: str) -> str:
-    return "".join(f"│ {line}\n" for line in code.rstrip().splitlines())
+    return "".join(f"│ {line}\n" for line in code.split("\n")) if code else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -47,6 +49,11 @@ class Turn:
         message: What to say when failing.
         break_off: Stop in the middle of a stream: ``abort`` drops the connection, ``quiet`` ends the
             stream as if that were all.
+        reasoning: What it thinks before it speaks. Where providers sign that, it is signed, and a history that
+            comes back without it is refused.
+        retry_after: Seconds to ask for when failing.
+        error_type: The kind of failure, as the provider names it.
+        error_code: Its code, where the provider has one beside the kind.
     """
 
     text: str = ""
@@ -59,11 +66,25 @@ class Turn:
     status: int = 200
     message: str = "the script says to fail"
     break_off: Literal["", "abort", "quiet"] = ""
+    reasoning: str = ""
+    retry_after: float | None = None
+    error_type: str = "scripted_error"
+    error_code: str | None = None
 
     @property
     def finish_reason(self) -> str:
         """The finish reason in OpenAI's words."""
         return self.finish or ("tool_calls" if self.calls else "stop")
+
+    @property
+    def signature(self) -> str:
+        """The provider's signature under the reasoning."""
+        return signature(self.reasoning)
+
+
+def signature(reasoning: str) -> str:
+    """What a provider signs reasoning with; found from the text, so that a server without memory can check it."""
+    return base64.b64encode(hashlib.sha256(reasoning.encode()).digest()).decode()
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import threading
 import time
 from collections import deque
@@ -14,10 +15,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
 
-from jupyter_skills.testing import wire_anthropic, wire_openai
+from jupyter_skills.testing import wire_anthropic, wire_gemini, wire_openai
 from jupyter_skills.testing.script import Exchange, Turn, exchanges_from_file
 
-_WIRES = {"/v1/chat/completions": wire_openai, "/v1/messages": wire_anthropic}
+_WIRES = {
+    re.compile(r"/v1/chat/completions"): wire_openai,
+    re.compile(r"/v1/messages"): wire_anthropic,
+    re.compile(r"/models/[^/]+:(?:streamG|g)enerateContent"): wire_gemini,
+}
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class Request:
 
 class ScriptedModel:
     """A model server on a free port of this machine.
+
+    It speaks as OpenAI, Anthropic or Gemini by the path that is asked for, and refuses histories that these refuse.
 
     Args:
         script: Turns, given out one after the other; or exchanges, chosen by the prompt, in any order and
@@ -73,7 +80,7 @@ class ScriptedModel:
 
     @property
     def root(self) -> str:
-        """What Anthropic-shaped clients take as their base URL."""
+        """What Anthropic- and Gemini-shaped clients take as their base URL."""
         assert self._server is not None, "the server is not started"
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
@@ -116,9 +123,12 @@ class ScriptedModel:
     def _turn_for(self, request: Request, wire: ModuleType) -> Turn:
         if self._key and self._key not in (
             request.headers.get("x-api-key"),
+            request.headers.get("x-goog-api-key"),
             request.headers.get("authorization", "").removeprefix("Bearer "),
         ):
             return Turn(status=401, message="invalid key")
+        if refusal := wire.refusal(request.body):
+            return Turn(status=400, message=refusal, error_type="invalid_request_error")
         place: tuple[str, int] = wire.position(request.body)
         prompt, step = place
         for exchange in self._exchanges:
@@ -150,7 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return None
         path = self.path.partition("?")[0]
-        wire = _WIRES.get(path)
+        wire = next((wire for pattern, wire in _WIRES.items() if pattern.fullmatch(path)), None)
         if wire is None:
             return self._send(404, {"error": {"message": f"no such path: {path}"}})
         headers = {name.lower(): value for name, value in self.headers.items()}
@@ -160,18 +170,20 @@ class _Handler(BaseHTTPRequestHandler):
         time.sleep(turn.delay)
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # clients may hang up when they like
             if turn.status != 200:
-                self._send(turn.status, wire.failure(turn))
-            elif request.body.get("stream"):
+                self._send(turn.status, wire.failure(turn), turn.retry_after)
+            elif wire.streams(path, request.body):
                 self._stream(turn, wire, request.body)
             else:
                 self._send(200, wire.whole(turn, request.body))
         return None
 
-    def _send(self, status: int, body: dict[str, Any]) -> None:
+    def _send(self, status: int, body: dict[str, Any], retry_after: float | None = None) -> None:
         content = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(content)))
+        if retry_after is not None:
+            self.send_header("retry-after", f"{retry_after:g}")
         self.end_headers()
         self.wfile.write(content)
 

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from jupyter_skills import Skill
-from jupyter_skills.agent.catalog import budget, catalog
+from jupyter_skills.agent.prompt.catalog import budget, catalog
 
 
 def skills(count: int, description: str = "Does a thing.") -> list[Skill]:

@@ -1,57 +1,36 @@
-"""The real litellm against the scripted server, in both wire formats, whole and streamed."""
+"""The real litellm against the scripted server, in all its wire formats, whole and streamed."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from jupyter_skills.errors import (
+    ContentRefused,
     ModelBrokeOff,
     ModelBusy,
     ModelFailed,
     ModelKeyMissing,
+    ModelOverlong,
     ModelProblem,
     ModelRefused,
     ModelUnknown,
     ModelUnreachable,
+    ToolsUnsupported,
 )
-from jupyter_skills.models.client import ModelReply, ModelRequest, TextDelta, Usage
+from jupyter_skills.models.client import ModelReply, ModelRequest, ReasoningDelta, TextDelta, Usage
 from jupyter_skills.models.litellm_client import LitellmClient
 from jupyter_skills.testing import Call, ScriptedModel, Turn
-
-HELLO = [{"role": "user", "content": "Hello"}]
-TOOL = {"type": "function", "function": {"name": "add", "parameters": {"type": "object", "properties": {}}}}
-
-
-@pytest.fixture(params=["openai", "anthropic"])
-def provider(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(params=[True, False], ids=["streamed", "whole"])
-def stream(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
-
-
-def request_to(model: ScriptedModel, provider: str, *, stream: bool = True, **more: Any) -> ModelRequest:
-    base = model.url if provider == "openai" else model.root
-    fields = {"messages": HELLO, "tools": [TOOL], "timeout": 30.0, **more}
-    return ModelRequest(f"{provider}/scripted", stream=stream, arguments={"api_base": base}, **fields)
-
-
-async def answer(request: ModelRequest) -> tuple[list[str], ModelReply]:
-    pieces = [piece async for piece in LitellmClient().answer(request)]
-    *texts, reply = pieces
-    assert isinstance(reply, ModelReply)
-    assert all(isinstance(text, TextDelta) for text in texts)
-    return [text.text for text in texts if isinstance(text, TextDelta)], reply
+from tests.models.conftest import HELLO, TOOL, answer, request_to
 
 
 async def test_text_calls_and_usage_come_through(model: ScriptedModel, provider: str, *, stream: bool) -> None:
@@ -65,6 +44,7 @@ async def test_text_calls_and_usage_come_through(model: ScriptedModel, provider:
     assert len({call.id for call in reply.tool_calls}) == 2
     assert (reply.finish_reason, reply.usage) == ("tool_calls", Usage(7, 11))
     assert reply.cost is None, "nobody knows the price of a scripted model"
+    assert reply.raw.choices[0].message.content == reply.text, "litellm's own response is handed on"
 
 
 async def test_text_comes_in_the_pieces_it_is_sent_in(model: ScriptedModel, provider: str) -> None:
@@ -90,16 +70,51 @@ async def test_the_reply_can_be_sent_back(model: ScriptedModel, provider: str, *
     result = {"role": "tool", "tool_call_id": reply.tool_calls[0].id, "name": "add", "content": "2"}
     _, last = await answer(request_to(model, provider, stream=stream, messages=[*HELLO, reply.message, result]))
     assert last.text == "done"
-    sent = model.requests[1].body["messages"]
+    sent = model.requests[1].body.get("messages") or model.requests[1].body["contents"]
     assert len(sent) == 3
+
+
+async def test_reasoning_is_told_and_goes_back_as_it_came(model: ScriptedModel, provider: str, *, stream: bool) -> None:
+    thought = Turn("", [Call("add", {"x": 1}), Call("add", {"x": 2})], reasoning="One and two are three.")
+    model.add(thought, Turn("done"))
+    pieces = [piece async for piece in LitellmClient().answer(request_to(model, provider, stream=stream))]
+    *told, reply = pieces
+    assert "".join(piece.text for piece in told if isinstance(piece, ReasoningDelta)) == thought.reasoning
+    assert isinstance(reply, ModelReply)
+    results = [{"role": "tool", "tool_call_id": call.id, "name": "add", "content": "3"} for call in reply.tool_calls]
+    _, last = await answer(request_to(model, provider, stream=stream, messages=[*HELLO, reply.message, *results]))
+    assert last.text == "done", "the server takes back no calls without the signed reasoning before them"
+    if provider != "openai":
+        assert thought.signature in json.dumps(model.requests[1].body)
+    else:
+        assert thought.reasoning in json.dumps(model.requests[1].body)
+
+
+async def test_a_history_that_a_provider_refuses_is_refused(model: ScriptedModel, provider: str) -> None:
+    model.add(Turn("", [Call("add", {"x": 1}), Call("add", {"x": 2})]), Turn("never said"))
+    _, reply = await answer(request_to(model, provider))
+    first = {"role": "tool", "tool_call_id": reply.tool_calls[0].id, "name": "add", "content": "2"}
+    with pytest.raises(ModelRefused):
+        await answer(request_to(model, provider, messages=[*HELLO, reply.message, first]))
+
+
+async def test_the_price_may_be_the_users_own(model: ScriptedModel, provider: str, *, stream: bool) -> None:
+    model.add(Turn("hi", usage=(10, 2)))
+    request = request_to(model, provider, stream=stream)
+    prices = {"input_cost_per_token": 0.5, "output_cost_per_token": 1.0}
+    _, reply = await answer(replace(request, arguments={**request.arguments, **prices}))
+    assert reply.cost == 7.0
+    assert "cost_per_token" not in json.dumps(model.requests[0].body)
 
 
 async def test_what_the_caller_gave_is_not_changed(model: ScriptedModel, provider: str) -> None:
     model.add(Turn("hi"))
     messages = [{"role": "system", "content": "Be brief."}, *HELLO]
-    before = repr((messages, TOOL))
-    await answer(request_to(model, provider, messages=messages))
-    assert repr((messages, TOOL)) == before
+    request = request_to(model, provider, messages=messages)
+    request = replace(request, arguments={**request.arguments, "metadata": {"a": "b"}})
+    before = repr((messages, TOOL, request))
+    await answer(request)
+    assert repr((messages, TOOL, request)) == before
 
 
 @pytest.mark.parametrize(
@@ -111,7 +126,10 @@ async def test_what_the_caller_gave_is_not_changed(model: ScriptedModel, provide
         (404, ModelUnknown),
         (429, ModelBusy),
         (500, ModelFailed),
-        (503, ModelFailed),
+        (502, ModelBusy),
+        (503, ModelBusy),
+        (504, ModelBusy),
+        (529, ModelBusy),
     ],
 )
 async def test_each_status_is_one_readable_line(
@@ -126,7 +144,71 @@ async def test_each_status_is_one_readable_line(
     assert not any(mark in line for mark in ("\n", "litellm", "Exception", "{"))
 
 
-@pytest.mark.parametrize("how", ["abort", "quiet"])
+@pytest.mark.parametrize(
+    ("failure", "error"),
+    [
+        (Turn(status=400, message="This model's maximum context length is 5 tokens"), ModelOverlong),
+        (Turn(status=400, message="no", error_type="request_too_large", error_code="context_length_exceeded"), None),
+        (Turn(status=413, message="Prompt is too long"), ModelOverlong),
+        (Turn(status=429, message="Request too large: limit 10, requested 20"), ModelOverlong),
+        (Turn(status=400, message="Output blocked by content filtering policy"), ContentRefused),
+        (Turn(status=400, message="It was rejected by the safety system"), ContentRefused),
+        (Turn(status=400, message="registry.ollama.ai/library/x does not support tools"), ToolsUnsupported),
+        (Turn(status=400, message='"auto" tool choice requires --enable-auto-tool-choice'), ToolsUnsupported),
+        (Turn(status=404, message="No endpoints found that support tool use"), ToolsUnsupported),
+        (Turn(status=400, message="Function calling is not enabled for this model"), ToolsUnsupported),
+        (Turn(status=400, message="Invalid schema for function 'add': 'oneOf' is not supported"), ModelRefused),
+        (Turn(status=429, message="You exceeded your current quota, check your plan and billing"), ModelRefused),
+        (Turn(status=400, message="Your credit balance is too low"), ModelRefused),
+        (Turn(status=429, message="You exceeded your current quota, check your billing", retry_after=30), ModelBusy),
+    ],
+)
+async def test_refusals_are_told_from_each_other_by_what_the_user_can_do(
+    model: ScriptedModel, provider: str, failure: Turn, error: type[ModelProblem] | None, *, stream: bool
+) -> None:
+    if error is None:
+        if provider != "openai":
+            return  # the others have no code beside the message
+        error = ModelOverlong
+    model.add(failure)
+    with pytest.raises(ModelProblem) as caught:
+        await answer(request_to(model, provider, stream=stream))
+    assert type(caught.value) is error
+    assert failure.message in str(caught.value)
+    assert len(model.requests) == 1, "nobody tries again in silence"
+
+
+@pytest.mark.parametrize("status", [429, 503, 529])
+async def test_a_busy_provider_says_how_long_to_wait(
+    model: ScriptedModel, provider: str, status: int, *, stream: bool
+) -> None:
+    model.add(Turn(status=status, message="slow down", retry_after=7))
+    with pytest.raises(ModelBusy) as caught:
+        await answer(request_to(model, provider, stream=stream))
+    assert caught.value.wait == 7
+    assert len(model.requests) == 1, "nobody tries again in silence"
+
+
+async def test_errors_hold_no_keys(
+    model: ScriptedModel, provider: str, monkeypatch: pytest.MonkeyPatch, *, stream: bool
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "of-another-provider")
+    said = "Incorrect API key provided: sk-proj-1234567890. Given: hidden-word, of-another-provider"
+    model.add(Turn(status=401, message=said))
+    request = request_to(model, provider, stream=stream)
+    with pytest.raises(ModelKeyMissing) as caught:
+        await answer(replace(request, arguments={**request.arguments, "api_key": "hidden-word"}))
+    assert not [word for word in ("1234567890", "hidden-word", "another-provider") if word in str(caught.value)]
+    assert caught.value.__cause__ is None, "a traceback would quote it"
+    assert caught.value.__suppress_context__
+    assert "Incorrect API key provided: ***" in str(caught.value)
+
+
+# Of Gemini's chunks litellm says each time that it is the last one, so that a quiet end can't be told from a good one.
+@pytest.mark.parametrize(
+    ("provider", "how"),
+    [("openai", "abort"), ("openai", "quiet"), ("anthropic", "abort"), ("anthropic", "quiet"), ("gemini", "abort")],
+)
 async def test_a_stream_that_breaks_off_is_an_error_and_not_an_answer(
     model: ScriptedModel, provider: str, how: Any
 ) -> None:
@@ -183,13 +265,47 @@ async def test_a_wrong_key_is_said_to_be_refused(monkeypatch: pytest.MonkeyPatch
         assert (await answer(request_to(model, "openai")))[1].text == "hi"
 
 
-async def test_giving_up_ends_the_stream_at_once(model: ScriptedModel) -> None:
-    model.add(Turn("never to its end", hold_after=2))
+async def test_giving_up_ends_the_stream_at_once(model: ScriptedModel, provider: str) -> None:
+    model.add(Turn("never to its end, however long one waits", piece=2, hold_after=6))
+    pieces = LitellmClient().answer(request_to(model, provider))
+    first = asyncio.Event()
+
+    async def read() -> None:
+        async for _ in pieces:
+            first.set()
+
+    task = asyncio.create_task(read())
+    await first.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 2)
+
+
+async def test_giving_up_before_anything_has_come_ends_the_request_at_once(model: ScriptedModel) -> None:
+    model.add(Turn("never", hold_after=0))
     task = asyncio.create_task(answer(request_to(model, "openai")))
     await asyncio.to_thread(model.wait_for_requests, 1)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(task, 2)
+
+
+async def test_timers_of_others_run_while_chunks_are_there_without_waiting(model: ScriptedModel) -> None:
+    model.add(Turn("x" * 3000, piece=1))
+    loop = asyncio.get_running_loop()
+    ticks: list[int] = []
+    seen = 0
+
+    def tick() -> None:
+        ticks.append(seen)
+        loop.call_soon(tick)
+
+    tick()
+    async for piece in LitellmClient().answer(request_to(model, "openai")):
+        if isinstance(piece, TextDelta):
+            seen += 1
+    between = [count for count in ticks if 0 < count < 3000]
+    assert len(set(between)) > 20
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from jupyter_skills.agent.markdown import to_html
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.execution.result import Execution, GeneratedFile
 from jupyter_skills.notebook.arguments import parse_ask
-from jupyter_skills.notebook.render.card import call_card, file_link
+from jupyter_skills.notebook.render.card import CallCard, file_link
 from jupyter_skills.notebook.transform import await_ask
 
 
@@ -53,10 +53,13 @@ def test_options_are_parsed() -> None:
         "output": "v",
         "send": ["w"],
         "get": ["x.csv"],
+        "attach": [],
         "system": None,
         "max_steps": 3,
+        "max_cost": None,
         "timeout": 1.5,
         "no_stream": True,
+        "dry_run": False,
         "soft": True,
     }
 
@@ -90,7 +93,7 @@ def test_every_other_cell_stays_as_it_is(cell: str) -> None:
         ("$a_1 < b_2$ and *x*", "$a_1 &lt; b_2$</span> and <em>x</em>"),
         ("$$\n\\alpha\n$$", "$$\\alpha$$"),
         ("```nonsense\n<b>\n```", "&lt;b&gt;"),
-        ("```python\nif x: pass\n```", "font-weight: bold"),
+        ("```python\nif x: pass\n```", 'font-weight:bold">if</span>'),
     ],
 )
 def test_markdown_is_rendered(text: str, html: str) -> None:
@@ -141,7 +144,7 @@ def test_cards_escape_whatever_stands_in_them() -> None:
     evil = "<img src=x onerror=y>\"'&"
     call = CallStarted(evil, evil, evil, "python", evil)
     for done in (None, CallFinished(False, evil), CallFinished(True, evil, Execution("ok", evil, evil, notes=(evil,)))):
-        assert "<img" not in call_card(call, evil, evil, done)
+        assert "<img" not in CallCard(call, timed=True).html(evil, evil, done)
     link = file_link(GeneratedFile(evil, b"", "text/plain", saved_as=f"ask_files/{evil}"))
     assert "<img" not in link
     assert "\"'" not in link
@@ -149,6 +152,7 @@ def test_cards_escape_whatever_stands_in_them() -> None:
 
 def test_a_failed_call_is_shown_unfolded_and_a_good_one_folded() -> None:
     call = CallStarted("run_python", "", "docker", "python", "1/0")
-    assert "<details" in (good := call_card(call, "", "", CallFinished(True, "", Execution("ok"))))
+    assert "<details" in (good := CallCard(call).html("", "", CallFinished(True, "", Execution("ok"))))
     assert " open>" not in good
-    assert " open>" in call_card(call, "", "", CallFinished(False, "", Execution("error", error="ZeroDivisionError")))
+    failed = CallFinished(False, "", Execution("error", error="ZeroDivisionError"))
+    assert " open>" in CallCard(call).html("", "", failed)

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import pty
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pexpect
 import pytest
 
+from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, TextDone, Waiting
+from jupyter_skills.execution.result import Execution
+from jupyter_skills.models.client import TextDelta
+from jupyter_skills.rendering.terminal import TerminalRenderer
 from jupyter_skills.testing import Call, ScriptedModel, Turn
+from tests.notebook.virtual_time import run
 
 
 @pytest.fixture
 def terminal(workdir: Path, model: ScriptedModel) -> Iterator[pexpect.spawn]:
     arguments = ["-m", "IPython", "--no-banner", "--simple-prompt", "--no-confirm-exit", "--colors=NoColor"]
-    terminal = pexpect.spawn(sys.executable, arguments, cwd=workdir, encoding="utf-8", timeout=60, dimensions=(50, 120))
+    environment = {**os.environ, "NO_COLOR": "1"}  # read as text here; colours have their own tests
+    terminal = pexpect.spawn(
+        sys.executable, arguments, cwd=workdir, env=environment, encoding="utf-8", timeout=60, dimensions=(50, 120)
+    )
     terminal.expect(r"In \[1\]: ")
     for line in ("%load_ext jupyter_skills", f"%config JupyterSkills.api_base = '{model.url}'"):
         terminal.sendline(line)
@@ -38,9 +49,9 @@ def test_a_turn_is_printed_as_it_goes_on(terminal: pexpect.spawn, model: Scripte
     terminal.expect(r"In \[\d+\]: $")
     shown = re.sub(r"[^\n]*\r\x1b\[K", "", terminal.before.replace("\r\n", "\n"))
     assert (
-        "I'll see.\n\n╭─ run_shell · isolated kernel\n│ echo hello; echo x > made.txt\n├─\n│ hello\n╰─ ok\n"
+        "I'll see.\n\n╭─ run_shell · isolated kernel\n│ echo hello; echo x > made.txt\n├─\n│ hello\n╰─ ok · TIME\n"
         "   ask_files/made.txt (2 bytes)\n\nHello it is.\n\nopenai/scripted · 240 tokens · "
-    ) in shown
+    ) in re.sub(r"(?:< )?\d+\.\d s", "TIME", shown, count=1)
 
 
 @pytest.mark.parametrize(("reply", "value"), [("y", "3"), ("n", "None")])
@@ -72,3 +83,69 @@ def test_a_mistake_is_one_line(terminal: pexpect.spawn) -> None:
     lines = [line for line in terminal.before.replace("\r", "").splitlines()[1:] if line.strip()]
     assert len(lines) == 1
     assert lines[0].startswith("SkillNotFound: There is no skill 'nothing'.")
+
+
+CALL = CallStarted("run_python", "", "docker", "python", "if x:\n    print('a')\n")
+DONE = CallFinished(True, "", Execution("ok", "a\nb\n", seconds=1.26))
+EVENTS = [Waiting("Waiting for x"), TextDelta("Well."), TextDone("Well."), CALL, CallOutput("a\n"), DONE]
+
+Printed = Callable[..., str]
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Printed]:
+    """What a terminal gets for some events, with a few variables of its environment."""
+    ours, theirs = pty.openpty()
+
+    def show(events: list[Event], *, wait: float = 0, **environment: str) -> str:
+        for name in ("NO_COLOR", "TERM"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+
+        async def turn() -> None:
+            renderer = TerminalRenderer()
+            for event in events:
+                renderer.show(event)
+            await asyncio.sleep(wait)
+            renderer.settle()
+
+        with os.fdopen(os.dup(theirs), "w", encoding="utf-8") as stream, monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", stream)
+            run(turn())
+            stream.write("END")
+        shown = b""
+        while not shown.endswith(b"END"):
+            shown += os.read(ours, 4096)
+        return shown.decode().replace("\r\n", "\n").removesuffix("END")
+
+    yield show
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_code_has_colours_before_a_person(printed: Printed) -> None:
+    shown = printed([CALL, DONE], TERM="xterm")
+    assert "│ \x1b[34mif\x1b[39;49;00m x:" in shown
+    plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
+    assert plain == ("╭─ run_python · isolated kernel\n│ if x:\n│     print('a')\n├─\n│ a\n│ b\n╰─ ok · 1.3 s\n\n")
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1", "TERM": "xterm"}, {"TERM": "dumb"}])
+def test_there_are_no_colours_for_those_who_want_none(printed: Printed, environment: dict[str, str]) -> None:
+    assert "\x1b" not in printed([CALL, DONE], **environment)
+
+
+def test_a_long_wait_is_counted_and_nothing_of_it_stays(printed: Printed) -> None:
+    shown = printed([Waiting("Waiting for x")], wait=4.5, TERM="xterm")
+    assert shown == "Waiting for x …\r\x1b[KWaiting for x … 3 s\r\x1b[KWaiting for x … 4 s\r\x1b[K"
+
+
+def test_what_is_not_read_in_a_terminal_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
+    renderer = TerminalRenderer()
+    for event in EVENTS:
+        renderer.show(event)
+    renderer.settle()
+    assert capsys.readouterr().out == (
+        "Well.\n\n╭─ run_python · isolated kernel\n│ if x:\n│     print('a')\n├─\n│ a\n│ b\n╰─ ok\n\n"
+    )

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
-from uuid import uuid4
-
-from IPython.display import publish_display_data, update_display
+from IPython.display import publish_display_data
 
 from jupyter_skills.agent.answer import Answer
-from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, Notice, TextDone, Waiting
+from jupyter_skills.agent.events import (
+    CallFinished,
+    CallOutput,
+    CallStarted,
+    Drafted,
+    Event,
+    Notice,
+    TextDone,
+    Waiting,
+)
 from jupyter_skills.agent.markdown import to_html
 from jupyter_skills.execution.result import GeneratedFile, Image
 from jupyter_skills.models.client import TextDelta
 from jupyter_skills.notebook.render import card
-from jupyter_skills.rendering.words import file_size, summary
+from jupyter_skills.notebook.render.parts import CallPart, TextPart
+from jupyter_skills.notebook.render.place import Bundle, Place
+from jupyter_skills.notebook.render.throttle import Throttle
+from jupyter_skills.rendering.drafting import draft_text
+from jupyter_skills.rendering.waiting import Ticker
+from jupyter_skills.rendering.words import file_size, summary, waiting
 
-_BETWEEN_UPDATES = 0.1
-
-Bundle = dict[str, Any]
-
-_NO_CALL = CallStarted("")
+# Rendered once before the first piece comes, which then needn't wait for what is loaded at its first use.
+_EVERYTHING = "*text*\n```python\n1\n```\n"
 
 
 class NotebookRenderer:
@@ -36,11 +40,14 @@ class NotebookRenderer:
 
     def __init__(self, *, live: bool) -> None:
         self._live = live
-        self._part = _Part()
-        self._text = ""
-        self._call = _NO_CALL
-        self._output = ""
-        self._state = ""
+        self._part: TextPart | CallPart | None = None
+        self._place = Place()  # of the next part; a line about what is waited for may stand there until then
+        self._waited_for = ""
+        self._seconds = 0
+        self._ticker = Ticker(self._tick)
+        self._waiting = Throttle(self._show_waiting)
+        if live:
+            to_html(_EVERYTHING)
 
     def show(self, event: Event) -> None:
         """See ``Renderer``."""
@@ -50,32 +57,28 @@ class NotebookRenderer:
             case Notice(text):
                 publish_display_data(_line(text))
             case TextDelta(text):
-                self._text += text
-                if self._live:
-                    self._part.update(partial(_markdown, self._text))
+                if self._live and text:
+                    self._text_part().add(text)
             case TextDone(text):
-                self._complete(partial(_markdown, text))
-                self._text = ""
+                self._finish_text(text)
             case CallStarted():
-                self._call, self._output, self._state = event, "", ""
-                self._show_call(None)
+                self._part = CallPart(event, self._taken_place(), live=self._live)
             case CallOutput(text):
-                self._output += text
-                self._show_call(None)
+                if isinstance(self._part, CallPart):
+                    self._part.add(text)
             case CallFinished():
-                self._show_call(event)
-                self._call = _NO_CALL
-                if event.execution is not None:
-                    for image in event.execution.images:
-                        publish_display_data(_image(image))
-                    for file in event.execution.files:
-                        _publish_file(file)
+                self._finish_call(event)
+            case Drafted(request):
+                text = draft_text(request)
+                publish_display_data({"text/html": card.listing(text, "json"), "text/plain": text})
 
     def settle(self) -> None:
         """See ``Renderer``."""
-        if self._part.free and self._part.shown:
-            self._part.update(lambda: {"text/plain": ""}, claim=False)  # nothing is waited for any more
-        self._part.flush()
+        self._stop_waiting()
+        if self._part is not None:
+            self._part.settle()
+        elif not self._place.empty:
+            self._place.show({"text/plain": ""})  # nothing is waited for any more
 
     def finish(self, answer: Answer, seconds: float) -> None:
         """See ``Renderer``."""
@@ -83,75 +86,69 @@ class NotebookRenderer:
         publish_display_data(_line(summary(answer, seconds if self._live else None)))
 
     def _wait(self, reason: str) -> None:
-        if not self._part.free and self._call.tool:
-            self._state = reason
-            self._show_call(None)
-        elif self._live and reason:
-            # The place of this line is taken over by what comes after it, so nothing of it stays.
-            self._part.update(partial(_line, f"{reason} …"), claim=False)
-
-    def _show_call(self, done: CallFinished | None) -> None:
-        if done is None and not self._live:
+        if not self._live or reason == self._waited_for:
             return
-        make = partial(_card, self._call, self._state, self._output, done)
-        if done is None:
-            self._part.update(make)
-        else:
-            self._complete(make)
+        self._waited_for, self._seconds = reason, 0
+        self._ticker.stop()
+        if reason:
+            self._ticker.start()
+        self._say_waiting()
 
-    def _complete(self, make: Callable[[], Bundle]) -> None:
-        self._part.update(make)
-        self._part.flush()
-        self._part = _Part()
+    def _tick(self, seconds: int) -> None:
+        self._seconds = seconds
+        self._say_waiting()
 
+    def _say_waiting(self) -> None:
+        if isinstance(self._part, CallPart):
+            self._part.say(self._waiting_words())
+        elif self._part is None and self._waited_for:
+            self._waiting.ask()
 
-@dataclass
-class _Part:
-    """One place in the output. What is shown there is made, and changes, a few times a second at most."""
+    def _show_waiting(self) -> None:
+        if self._part is None and self._waited_for:
+            self._place.show(_line(self._waiting_words()))
 
-    shown: Bundle | None = None
-    wanted: Callable[[], Bundle] | None = None
-    free: bool = True
-    _timer: asyncio.TimerHandle | None = None
-    _display: dict[str, str] = field(default_factory=dict)
+    def _waiting_words(self) -> str:
+        return waiting(self._waited_for, self._seconds) if self._waited_for else ""
 
-    def update(self, make: Callable[[], Bundle], *, claim: bool = True) -> None:
-        self.wanted = make
-        was_free, self.free = self.free, not claim
-        if self.shown is None or (was_free and claim):
-            self.flush()
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_BETWEEN_UPDATES, self.flush)
+    def _stop_waiting(self) -> None:
+        self._waited_for = ""
+        self._ticker.stop()
+        self._waiting.stop()
 
-    def flush(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self.wanted is None:
+    def _taken_place(self) -> Place:
+        self._stop_waiting()
+        place, self._place = self._place, Place()
+        return place
+
+    def _text_part(self) -> TextPart:
+        if not isinstance(self._part, TextPart):
+            self._part = TextPart(self._taken_place())
+        return self._part
+
+    def _finish_text(self, text: str) -> None:
+        if not self._live:
+            self._taken_place().show({"text/html": to_html(text), "text/plain": text})
             return
-        bundle, self.wanted = self.wanted(), None
-        if self.shown is None:
-            self._display = {"display_id": uuid4().hex}
-            publish_display_data(bundle, transient=self._display)
-        elif bundle != self.shown:
-            update_display(bundle, raw=True, display_id=self._display["display_id"])
-        self.shown = bundle
+        if not isinstance(self._part, TextPart):  # it came in one piece
+            self._text_part().add(text)
+        self._text_part().finish()
+        self._part = None
 
-
-def _card(call: CallStarted, state: str, output: str, done: CallFinished | None) -> Bundle:
-    asking = call.place == "live" and done is None
-    return {
-        "text/html": card.call_card(call, state, output, done, opened=asking),
-        "text/plain": card.plain_card(call, state, done),
-    }
+    def _finish_call(self, done: CallFinished) -> None:
+        if isinstance(self._part, CallPart):
+            self._part.finish(done)
+            self._part = None
+        self._stop_waiting()
+        if done.execution is not None:
+            for image in done.execution.images:
+                publish_display_data(_image(image))
+            for file in done.execution.files:
+                _publish_file(file)
 
 
 def _line(text: str) -> Bundle:
     return {"text/html": card.dim(text), "text/plain": text}
-
-
-def _markdown(text: str) -> Bundle:
-    return {"text/html": to_html(text), "text/plain": text}
 
 
 def _image(image: Image) -> Bundle:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
+from jupyter_skills.agent.sync import run_now
 from jupyter_skills.errors import UsageProblem
-from jupyter_skills.notebook.session import Session, run_now
+from jupyter_skills.notebook.session import Session
 from jupyter_skills.notebook.verbs.verb import Verb, argument, say
 from jupyter_skills.skills.words import count
 

@@ -1,0 +1,82 @@
+"""How much one prompt may take: requests, dollars, seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from jupyter_skills.errors import PriceUnknown
+from jupyter_skills.models.client import ModelClient, ModelFacts, ModelReply, ModelRequest, Prices
+
+# Shorter answers are of no use, so the request is not sent.
+_LEAST_ANSWER = 64
+# Counts of tokens are estimates; the provider's own may be higher.
+_MARGIN = 1.1
+_LENGTH_ARGUMENTS = ("max_completion_tokens", "max_tokens")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one prompt may take. What has been done until a limit is reached is kept.
+
+    Args:
+        steps: How many requests may be sent to the model.
+        cost: US dollars that all requests together may cost; None for any.
+        seconds: How long it may all take, code included; None for any time.
+    """
+
+    steps: int = 20
+    cost: float | None = None
+    seconds: float | None = None
+
+
+@dataclass
+class Purse:
+    """What is left of the cost that one prompt may have.
+
+    Args:
+        limit: US dollars; None for any.
+        facts: The model's prices and the longest answer it gives.
+        spent: US dollars so far.
+    """
+
+    limit: float | None
+    facts: ModelFacts
+    spent: float = field(default=0.0)
+
+    async def allowed(self, request: ModelRequest, client: ModelClient) -> ModelRequest | None:
+        """The request with its answer held to what can still be paid for; None if that is too little.
+
+        Raises:
+            PriceUnknown: There is a limit, and no price.
+        """
+        if self.limit is None:
+            return request
+        prices = self._prices(request.model)
+        left = self.limit - self.spent - _MARGIN * await client.count(request) * prices.prompt
+        if left < _LEAST_ANSWER * prices.completion or left < 0:
+            return None
+        if not prices.completion:
+            return request
+        affordable = int(left / prices.completion)
+        name = next((name for name in _LENGTH_ARGUMENTS if request.arguments.get(name)), _LENGTH_ARGUMENTS[1])
+        usual = request.arguments.get(name) or self.facts.most_output
+        if usual is not None and usual <= affordable:
+            return request
+        return replace(request, arguments={**request.arguments, name: affordable})
+
+    def pay(self, reply: ModelReply) -> None:
+        """Notes what an answer has cost."""
+        if reply.cost is not None:
+            self.spent += reply.cost
+        elif self.facts.prices is not None:
+            usage, prices = reply.usage, self.facts.prices
+            self.spent += usage.prompt_tokens * prices.prompt + usage.completion_tokens * prices.completion
+
+    def _prices(self, model: str) -> Prices:
+        if self.facts.prices is None:
+            raise PriceUnknown(
+                f"Nobody knows what '{model}' costs, so a limit on the cost can't be kept",
+                "Leave the limit out, or say the price with input_cost_per_token and output_cost_per_token in "
+                "JupyterSkills.completion_kwargs",
+            )
+        return self.facts.prices

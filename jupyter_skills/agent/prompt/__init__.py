@@ -1,0 +1,1 @@
+"""What is put before the model: the system message, the catalog of skills, the prompt, and how much each part is."""

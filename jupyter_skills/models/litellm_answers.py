@@ -1,0 +1,84 @@
+"""What came of several requests, in the shape of litellm's answer to one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jupyter_skills.models.client import Message, Usage
+from jupyter_skills.models.litellm_import import imported
+
+
+async def response(
+    raw: Any,
+    message: Message,
+    finish_reason: str,
+    usage: Usage,
+    cost: float | None,
+    more: Mapping[str, Any],
+) -> Any:
+    """A ``litellm.ModelResponse``.
+
+    Args:
+        raw: That of the last request; it is not changed.
+        message: The assistant's message in it: ``content``, and the ``tool_calls`` that are left to the caller.
+        finish_reason: Why it ended.
+        usage: What all requests came to.
+        cost: US dollars for all of them, if known.
+        more: Further attributes for it.
+    """
+    litellm = await imported()
+    made = raw.model_copy(deep=True)
+    choice = made.choices[0]
+    choice.message.content = message.get("content", "")
+    choice.message.tool_calls = _calls(litellm, message.get("tool_calls") or ()) or None
+    choice.finish_reason = finish_reason
+    made.usage = litellm.Usage(
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        total_tokens=usage.total_tokens,
+    )
+    made._hidden_params = {**(getattr(raw, "_hidden_params", None) or {}), "response_cost": cost}
+    for name, value in more.items():
+        setattr(made, name, value)
+    return made
+
+
+async def empty(model: str) -> Any:
+    """A ``litellm.ModelResponse`` of a model that was not asked."""
+    litellm = await imported()
+    return litellm.ModelResponse(model=model, choices=[{"message": {"role": "assistant", "content": ""}}])
+
+
+async def chunk(model: str, text: str) -> Any:
+    """A piece of text as a ``litellm.ModelResponseStream``."""
+    return await _chunk(model, {"role": "assistant", "content": text}, None)
+
+
+async def last_chunk(made: Any) -> Any:
+    """The end of a stream: why it ends, the calls that are left to the caller, and the usage.
+
+    Args:
+        made: What ``response`` has made of the same turn.
+    """
+    choice = made.choices[0]
+    calls = [
+        {"index": index, "id": call.id, "type": "function", "function": dict(call.function)}
+        for index, call in enumerate(choice.message.tool_calls or ())
+    ]
+    ending = await _chunk(
+        made.model, {"content": None, **({"tool_calls": calls} if calls else {})}, choice.finish_reason
+    )
+    ending.usage = made.usage
+    return ending
+
+
+async def _chunk(model: str, delta: dict[str, Any], finish_reason: str | None) -> Any:
+    litellm = await imported()
+    return litellm.ModelResponseStream(
+        model=model, choices=[{"index": 0, "delta": delta, "finish_reason": finish_reason}]
+    )
+
+
+def _calls(litellm: Any, calls: Sequence[Mapping[str, Any]]) -> list[Any]:
+    return [litellm.ChatCompletionMessageToolCall(**call) for call in calls]

@@ -1,0 +1,128 @@
+"""The parts of a turn that change while they are shown: text, and tool calls. Each ends complete."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from jupyter_skills.agent.events import CallFinished, CallStarted
+from jupyter_skills.notebook.render.card import LONGEST_OUTPUT, CallCard
+from jupyter_skills.notebook.render.growing import GrowingMarkdown
+from jupyter_skills.notebook.render.place import Bundle, Place
+from jupyter_skills.notebook.render.throttle import Throttle
+
+
+class TextPart:
+    """A part of the answer, in as many places as it has pages.
+
+    Args:
+        place: Where it begins.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._places = [place]
+        self._text = GrowingMarkdown()
+        self._sealed = 0
+        self._throttle = Throttle(self._update)
+
+    def add(self, piece: str) -> None:
+        """Takes the next piece, and shows it as soon as the throttle lets it."""
+        self._text.add(piece)
+        self._throttle.ask()
+
+    def settle(self) -> None:
+        """Shows all that has come."""
+        self._throttle.flush()
+
+    def finish(self) -> None:
+        """Shows all of it in its last form."""
+        self._throttle.stop()
+        for number, (text, html) in enumerate(self._text.finish()):
+            self._show(number, text, html)
+
+    def _update(self) -> None:
+        self._text.advance()
+        for number in range(self._sealed, len(self._text.pages)):
+            self._show(number, *self._text.shown(number))
+        self._sealed = len(self._text.pages) - 1
+
+    def _show(self, number: int, text: str, html: str) -> None:
+        if number == len(self._places):
+            if not html:
+                return
+            self._places.append(Place())
+        self._places[number].show({"text/html": html, "text/plain": text})
+
+
+class CallPart:
+    """A tool call.
+
+    Args:
+        call: The call.
+        place: Where it is shown.
+        live: Whether somebody watches; if not, nothing is shown before it is done.
+    """
+
+    def __init__(self, call: CallStarted, place: Place, *, live: bool) -> None:
+        self._card = CallCard(call, timed=live)
+        self._place = place
+        self._live = live
+        self._doing = ""
+        self._output = _Tail(LONGEST_OUTPUT)
+        self._throttle = Throttle(self._update)
+        self._ask()
+
+    def say(self, doing: str) -> None:
+        """Shows what is waited for now; empty: for its end."""
+        self._doing = doing
+        self._ask()
+
+    def add(self, output: str) -> None:
+        """Shows what it has printed."""
+        self._output.add(output)
+        self._ask()
+
+    def settle(self) -> None:
+        """Shows how it stands."""
+        self._throttle.flush()
+
+    def finish(self, done: CallFinished) -> None:
+        """Shows how it ended."""
+        self._throttle.stop()
+        self._place.show(self._bundle(done))
+
+    def _ask(self) -> None:
+        if self._live:
+            self._throttle.ask()
+
+    def _update(self) -> None:
+        self._place.show(self._bundle(None))
+
+    def _bundle(self, done: CallFinished | None) -> Bundle:
+        asking = self._card.call.place == "live" and done is None
+        return {
+            "text/html": self._card.html(self._doing, self._output.text, done, opened=asking),
+            "text/plain": self._card.plain(self._doing, done),
+        }
+
+
+class _Tail:
+    """The end of a text that comes in pieces.
+
+    Args:
+        most: How many characters are kept.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+        self._pieces: deque[str] = deque()
+
+    def add(self, piece: str) -> None:
+        self._pieces.append(piece[-self._most :])
+        self._size += len(self._pieces[-1])
+        while self._size - len(self._pieces[0]) >= self._most:
+            self._size -= len(self._pieces.popleft())
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)[-self._most :]
