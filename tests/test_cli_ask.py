@@ -67,3 +67,31 @@ def test_what_can_t_be_asked_is_one_line(monkeypatch: pytest.MonkeyPatch) -> Non
         assert len(err.splitlines()) == 1
     monkeypatch.delenv("JUPYTER_SKILLS_MODEL")
     assert "JUPYTER_SKILLS_MODEL" in asked("hello")[2]
+
+
+def test_files_are_attached_and_a_dry_run_shows_what_would_be_sent(model: ScriptedModel, workdir: Path) -> None:
+    (workdir / "data.csv").write_text("a,b\n1,2\n")
+    status, out, err = asked("What is in it?", "-a", "data.csv", "-r", "off", "--dry-run", "--json")
+    assert (status, err, model.requests) == (0, "", [])
+    shown = json.loads(out)
+    assert "a,b\n1,2\n" in shown[-1]["content"]
+    model.add(Turn("Numbers."))
+    assert asked("What is in it?", "-a", "data.csv", "-r", "off")[0] == 0
+    assert model.requests[0].body["messages"] == shown
+
+
+def test_a_limit_that_is_reached_is_no_failure_and_is_said(model: ScriptedModel) -> None:
+    model.add(*[Turn("Working.", [Call("fly", {})])] * 2)
+    status, out, _ = asked("Go on", "-r", "off", "--max-steps", "2")
+    assert (status, out.splitlines()[-1].partition("stopped")[1:]) == (
+        0,
+        ("stopped", " after the last of its steps (--max-steps)"),
+    )
+
+
+def test_a_limit_that_makes_no_sense_is_said(model: ScriptedModel) -> None:
+    for option in ("--max-cost", "--timeout"):
+        for value in ("nan", "-1", "much"):
+            status, _, err = asked("Go on", option, value)
+            assert (status, "is not a positive number" in err) == (2, True)
+    assert not model.requests

@@ -13,7 +13,7 @@ from typing import Any
 from jupyter_skills.agent.assembly import SkillLike, Wishes, turn_for
 from jupyter_skills.agent.conversation import Conversation
 from jupyter_skills.agent.events import Event, TextDone
-from jupyter_skills.agent.sync import run_now
+from jupyter_skills.agent.sync import run_apart
 from jupyter_skills.agent.tool_names import LOAD_SKILL
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.models import litellm_answers
@@ -99,7 +99,7 @@ def completion(
     async def whole() -> Any:
         return await acompletion(model, messages, stream=stream, **more)
 
-    made = run_now(whole)
+    made = run_apart(whole)
     return _pieces(made) if stream else made
 
 
@@ -188,7 +188,7 @@ def _pieces(stream: CompletionStream) -> Iterator[Any]:
         return await anext(stream, None)
 
     try:
-        while (chunk := run_now(following)) is not None:
+        while (chunk := run_apart(following)) is not None:
             yield chunk
     finally:
-        run_now(stream.aclose)
+        run_apart(stream.aclose)

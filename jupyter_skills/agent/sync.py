@@ -1,10 +1,14 @@
-"""The one bridge from code that can't await to code that must."""
+"""The bridges from code that can't await to code that must."""
 
 from __future__ import annotations
 
 import asyncio
+import atexit
+import os
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import cache
 from typing import Any, TypeVar
 
 from jupyter_skills.errors import AskInterrupted
@@ -16,6 +20,8 @@ Result = TypeVar("Result")
 
 def run_now(coroutine_function: Callable[..., Coroutine[Any, Any, Result]], *arguments: Any) -> Result:
     """Runs an async function from where nothing can be awaited, also where an event loop runs already.
+
+    It runs on this thread if it can, for what belongs to this thread, such as the notebook's kernel.
 
     Raises:
         AskInterrupted: The user stopped it; nothing of it goes on.
@@ -40,4 +46,42 @@ def run_now(coroutine_function: Callable[..., Coroutine[Any, Any, Result]], *arg
         for loop, task in running:
             loop.call_soon_threadsafe(task.cancel)
             over.wait(_STOPPED_WITHIN)
-        raise AskInterrupted("The cell was interrupted", "The conversation and the sandbox stay usable") from None
+        raise _interrupted() from None
+
+
+def run_apart(coroutine_function: Callable[..., Coroutine[Any, Any, Result]], *arguments: Any) -> Result:
+    """The same on a thread of its own, whose event loop goes on between calls.
+
+    litellm leaves work behind for later. In a loop that stops with each call it would never be done.
+
+    Raises:
+        AskInterrupted: The user stopped it; nothing of it goes on.
+    """
+    future = asyncio.run_coroutine_threadsafe(coroutine_function(*arguments), _loop_apart(os.getpid()))
+    try:
+        return future.result()
+    except KeyboardInterrupt:
+        future.cancel()
+        raise _interrupted() from None
+
+
+@cache  # a process that was forked has no threads of its parent's
+def _loop_apart(process: int) -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="jupyter-skills-completions", daemon=True).start()
+    atexit.register(_end, loop, process)
+    return loop
+
+
+def _end(loop: asyncio.AbstractEventLoop, process: int) -> None:
+    if process != os.getpid():
+        return
+    from jupyter_skills.models.litellm_import import end_its_tasks
+
+    with suppress(Exception):  # nobody is there any more to tell
+        asyncio.run_coroutine_threadsafe(end_its_tasks(), loop).result(_STOPPED_WITHIN)
+    loop.call_soon_threadsafe(loop.stop)
+
+
+def _interrupted() -> AskInterrupted:
+    return AskInterrupted("The cell was interrupted", "The conversation and the sandbox stay usable")

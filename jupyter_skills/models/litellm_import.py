@@ -1,19 +1,25 @@
-"""litellm, imported when it is first needed."""
+"""litellm, imported when it is first needed, and tidied up after."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
+
+_TIDY_WITHIN = 1.0  # seconds
+
+_litellm: Any = None
 
 
 async def imported() -> Any:
     """The library, imported off the event loop: its import takes seconds."""
-    return await asyncio.to_thread(_import)
+    return _litellm or await asyncio.to_thread(_import)
 
 
 def _import() -> Any:
+    global _litellm
     switch = "LITELLM_LOCAL_MODEL_COST_MAP"
     before = os.environ.get(switch)
     os.environ[switch] = before or "True"  # else the import asks a web server for prices
@@ -21,7 +27,27 @@ def _import() -> Any:
         litellm: Any = import_module("litellm")
     finally:
         if before is None:
-            del os.environ[switch]
+            os.environ.pop(switch, None)
     litellm.suppress_debug_info = True  # else it prints advertisements into the cell
     litellm.disable_hf_tokenizer_download = True  # else counting tokens, and building some replies, asks a web server
+    _litellm = litellm
     return litellm
+
+
+async def end_its_tasks() -> None:
+    """Ends what litellm leaves in the running event loop, for those who end the loop; Python would complain of it."""
+    if _litellm is None:
+        return
+    with suppress(Exception):  # nobody is there any more to tell
+        await asyncio.wait_for(_litellm.close_litellm_async_clients(), _TIDY_WITHIN)
+    package = os.path.dirname(_litellm.__file__)
+    theirs = {task for task in asyncio.all_tasks() if _file_of(task).startswith(package)}
+    for task in theirs:
+        task.cancel()
+    if theirs:
+        await asyncio.wait(theirs, timeout=_TIDY_WITHIN)
+
+
+def _file_of(task: asyncio.Task[Any]) -> str:
+    code = getattr(task.get_coro(), "cr_code", None)
+    return code.co_filename if code is not None else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import sys
 import threading
 import time
 from collections import deque
@@ -87,8 +88,7 @@ class ScriptedModel:
     def start(self) -> Self:
         """Starts to serve, on a thread that ends with the process."""
         handler = type("Handler", (_Handler,), {"scripted": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), handler)
         threading.Thread(target=self._server.serve_forever, name="scripted-model", daemon=True).start()
         return self
 
@@ -144,10 +144,22 @@ class ScriptedModel:
         return Turn(status=500, message=f"the script has no answer to {prompt[:60]!r} at step {step + 1}")
 
 
+class _Server(ThreadingHTTPServer):
+    """One thread for each connection."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Called for what a handler raises; clients may hang up when they like, and that is nobody's business."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class _Handler(BaseHTTPRequestHandler):
     """Reads a request, and writes the scripted turn in the wire format of the path."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else head and body of an answer may wait 40 ms for each other
     scripted: ScriptedModel
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 -- the name is inherited
