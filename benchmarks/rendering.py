@@ -5,7 +5,7 @@ idle machine:
 
     .venv/bin/python benchmarks/rendering.py
 
-It takes about half a minute, needs no model, and exits with status 0 whatever it finds.
+It takes about a minute, needs no model, and exits with status 0 whatever it finds.
 """
 
 from __future__ import annotations
@@ -38,10 +38,17 @@ PROSE = (
     + "```python\\ndef double(x):\\n    return 2 * x  # twice\\n```\\n\\n"
 )
 FENCE = "    total = sum(values)  # all of them\\n"
+SERIES = {
+    "list": ("", "- an **item** with `code` in it, and a few more words\\n"),
+    "table": ("| a | b | c |\\n| - | - | - |\\n", "| one cell | **another** one | `third` |\\n"),
+}
 
 def answer(kind, characters):
     if kind == "fence":
         return ("```python\\n" + FENCE * (characters // len(FENCE) + 1))[:characters]
+    if kind in SERIES:
+        begin, line = SERIES[kind]
+        return (begin + line * (characters // len(line) + 1))[:characters]
     return (PROSE * (characters // len(PROSE) + 1))[:characters]
 """
 
@@ -81,7 +88,6 @@ try:
 finally:
     publisher.publish, throttle.Throttle._do = original, work
 report = late
-print(sorted((round(x,1), n) for n, x in enumerate(late))[-6:])
 """
 
 # Pieces come as fast as the loop takes them: each is a turn of the loop, as with a real stream.
@@ -121,6 +127,8 @@ async def main() -> None:
         rows += await lateness(client)
         rows += await work(client, "prose", "prose and code")
         rows += await work(client, "fence", "one code block")
+        rows += await work(client, "list", "one list")
+        rows += await work(client, "table", "one table")
     show(rows)
 
 

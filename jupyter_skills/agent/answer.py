@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from jupyter_skills.agent.markdown import to_html
 from jupyter_skills.agent.prompt.breakdown import Share
 from jupyter_skills.execution.result import GeneratedFile, Image, Language, Outcome
+from jupyter_skills.markup.cleaning import clean
+from jupyter_skills.markup.markdown import to_html
 from jupyter_skills.models.client import Message, ToolCall, Usage
 
 
@@ -77,4 +78,4 @@ class Answer:
         return f"<Answer of {self.model}: {len(self.text)} characters{made}, {self.finish_reason}>"
 
     def _repr_html_(self) -> str:
-        return to_html(self.text)
+        return to_html(clean(self.text))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.assembly import SkillLike, Wishes, turn_for
@@ -17,7 +17,7 @@ from jupyter_skills.agent.tools import Keep
 from jupyter_skills.agent.turn import Turn
 from jupyter_skills.context.attachments import attached
 from jupyter_skills.context.parts import Part
-from jupyter_skills.context.secrets import Redactor, looks_secret
+from jupyter_skills.context.secrets import Redactor, without_secrets
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.models.client import Message, ModelClient
 from jupyter_skills.settings import JupyterSkills
@@ -74,10 +74,11 @@ async def ask(
     """
     parts: list[Part] = [prompt] if isinstance(prompt, str) else list(prompt)
     for path in attach:
-        parts += ["\n\n", *attached(path)]
+        parts += ["\n\n", *await asyncio.to_thread(attached, path)]
     if not any(part.strip() if isinstance(part, str) else True for part in parts):
-        raise UsageProblem("There is nothing to ask", "Write the question after %%ask, from the second line on")
+        raise UsageProblem("There is nothing to ask", "Write a question")
     conversation = conversation if conversation is not None else Conversation()
+    branch = conversation.branch()
     wishes = Wishes(
         model=model,
         skills=skills,
@@ -94,31 +95,22 @@ async def ask(
         keep=keep,
         settings=settings,
     )
-    async with turn_for(wishes, conversation) as turn:
-        said: list[Message] = [{"role": "user", "content": content_of(parts, turn.facts, turn.redact)}]
-        if labels := not_sent(parts, turn.facts):
-            emit(Notice(_unseen(turn.model, labels)))
-        if dry_run:
-            return _drafted(turn, said, conversation)
-        return await turn.take(said, conversation)
+    try:
+        async with turn_for(wishes, branch) as turn:
+            said: list[Message] = [{"role": "user", "content": content_of(parts, turn.facts, turn.redact)}]
+            if labels := not_sent(parts, turn.facts):
+                emit(Notice(_unseen(turn.model, labels)))
+            return await (_drafted if dry_run else Turn.take)(turn, said, branch)
+    finally:
+        conversation.follow(branch)
 
 
-def _drafted(turn: Turn, said: list[Message], conversation: Conversation) -> Answer:
-    request = turn.client.draft(turn.first_request(said, conversation))
+async def _drafted(turn: Turn, said: Sequence[Message], conversation: Conversation) -> Answer:
+    request = turn.client.draft(await turn.first_request(said, conversation))
     answer = Answer("", turn.model, "dry_run", messages=tuple(request.messages))
-    turn.emit(Drafted(replace(request, arguments=_without_keys(request.arguments, turn.redact))))
+    turn.emit(Drafted(replace(request, arguments=without_secrets(request.arguments, turn.redact))))
     turn.emit(Ended(answer))
     return answer
-
-
-def _without_keys(value: Any, redact: Callable[[str], str]) -> Any:
-    """The arguments as they may be shown, and saved with a notebook."""
-    if isinstance(value, Mapping):
-        return {
-            name: "[redacted]" if looks_secret(str(name)) and each else _without_keys(each, redact)
-            for name, each in value.items()
-        }
-    return redact(value) if isinstance(value, str) else value
 
 
 def _unseen(model: str, labels: Sequence[str]) -> str:

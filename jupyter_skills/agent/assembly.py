@@ -97,8 +97,10 @@ async def turn_for(wishes: Wishes, conversation: Conversation, loaded: Sequence[
             "No model is chosen", "Name one with -m, or set JupyterSkills.model or JUPYTER_SKILLS_MODEL"
         )
     emit = wishes.emit
-    redact = _redacting(wishes.redactor or Redactor.of(os.environ), emit)
     arguments = {**settings.model_arguments(), **wishes.arguments}
+    redactor = wishes.redactor or Redactor.of(os.environ)
+    redactor.learn_settings(arguments)
+    redact = _redacting(redactor, emit)
     client = wishes.client or _usual_client(settings.tool_calls, settings.tries)
     facts = _facts(await client.facts(model, arguments), settings)
     entries = [await _loaded(skill) for skill in wishes.skills]

@@ -9,15 +9,18 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Se
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 from jupyter_skills.agent.assembly import SkillLike, Wishes, turn_for
 from jupyter_skills.agent.conversation import Conversation
 from jupyter_skills.agent.events import Event, TextDone
+from jupyter_skills.agent.prompt.system import Section
 from jupyter_skills.agent.sync import run_apart
 from jupyter_skills.agent.tool_names import LOAD_SKILL
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.models import litellm_answers
 from jupyter_skills.models.client import Message, TextDelta
+from jupyter_skills.models.messages import function_name
 from jupyter_skills.settings import JupyterSkills
 
 _OURS = ("stream_options",)  # usage always comes
@@ -66,15 +69,16 @@ async def acompletion(
     if not messages:
         raise UsageProblem("There are no messages", "Give at least one, as in [{'role': 'user', 'content': '…'}]")
     settings = JupyterSkills()
-    if timeout is not None:
+    if isinstance(timeout, int | float):
         settings.request_timeout = timeout
+    elif timeout is not None:
+        raise UsageProblem("'timeout' is not a number", "Give seconds, as in timeout=60")
     said = [copy.deepcopy(dict(message)) for message in messages]
     wishes = Wishes(
-        model=model,
+        model=model or settings.model,
         skills=skills,
         run=run,
         opening="",
-        system=_leading_system(said),
         steps=max_steps,
         cost=max_cost,
         stream=stream,
@@ -129,13 +133,14 @@ class CompletionStream:
 
     async def _made(self, wishes: Wishes, said: list[Message]) -> AsyncGenerator[Any, None]:
         events: asyncio.Queue[Event | None] = asyncio.Queue()
+        number = f"chatcmpl-{uuid4()}"
         turn = asyncio.create_task(_response(replace(wishes, emit=events.put_nowait), said))
         turn.add_done_callback(lambda _: events.put_nowait(None))
         between = ""
         try:
             while (event := await events.get()) is not None:
                 if isinstance(event, TextDelta):
-                    yield await litellm_answers.chunk(wishes.model or "", between + event.text)
+                    yield await litellm_answers.chunk(number, wishes.model or "", between + event.text)
                     between = ""
                 elif isinstance(event, TextDone):
                     between = "\n\n"
@@ -143,15 +148,17 @@ class CompletionStream:
         finally:
             turn.cancel()
             await asyncio.wait({turn})
-        yield await litellm_answers.last_chunk(self.response)
+        yield await litellm_answers.last_chunk(number, self.response)
 
 
 async def _response(wishes: Wishes, said: list[Message]) -> Any:
     conversation = Conversation()
     async with turn_for(wishes, conversation, loaded=_loaded_in(said)) as turn:
+        if own := _leading_system(said):
+            turn = replace(turn, system=[Section("the caller's system message", own), *turn.system])
         answer = await turn.take(said, conversation)
     added = answer.messages[len(said) :]
-    others = {tool["function"]["name"] for tool in wishes.others}
+    others = {function_name(tool) for tool in wishes.others}
     last = next((message for message in reversed(added) if message["role"] == "assistant"), {})
     left = [call for call in last.get("tool_calls") or () if call["function"]["name"] in others]
     return await litellm_answers.response(

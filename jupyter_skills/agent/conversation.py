@@ -19,8 +19,21 @@ class Conversation:
     def __init__(self) -> None:
         self._exchanges: list[Exchange] = []
         self._model = ""
+        self._grown = False
         self.activated: dict[str, str] = {}
         """The digest of each skill whose instructions were given in it."""
+
+    def branch(self) -> Conversation:
+        """One that goes on from here by itself, for a turn of which nobody knows yet what will come of it."""
+        branch = Conversation()
+        branch._exchanges, branch._model = list(self._exchanges), self._model
+        branch.activated = dict(self.activated)
+        return branch
+
+    def follow(self, branch: Conversation) -> None:
+        """Takes over what a branch has become, if an exchange was added to it; otherwise nothing of it stays."""
+        if branch._grown:
+            self._exchanges, self._model, self.activated = branch._exchanges, branch._model, branch.activated
 
     def __len__(self) -> int:
         return sum(map(len, self._exchanges))
@@ -43,6 +56,7 @@ class Conversation:
     def extend(self, exchange: Sequence[Message]) -> None:
         """Adds an exchange."""
         self._exchanges.append(copy.deepcopy(list(exchange)))
+        self._grown = True
 
     def compact(self, going_on: Exchange, room: int) -> Exchange | None:
         """Makes it shorter.

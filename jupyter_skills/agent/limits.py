@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from jupyter_skills.errors import PriceUnknown
-from jupyter_skills.models.client import ModelClient, ModelFacts, ModelReply, ModelRequest, Prices
+from jupyter_skills.models.client import ModelClient, ModelFacts, ModelReply, ModelRequest, Prices, Usage
+from jupyter_skills.skills.words import CHARACTERS_PER_TOKEN
 
 # Shorter answers are of no use, so the request is not sent.
 _LEAST_ANSWER = 64
 # Counts of tokens are estimates; the provider's own may be higher.
 _MARGIN = 1.1
 _LENGTH_ARGUMENTS = ("max_completion_tokens", "max_tokens")
+
+
+def _thinking(request: ModelRequest) -> int:
+    """How many tokens the model may think; Anthropic takes no shorter limit on its whole answer."""
+    thinking = request.arguments.get("thinking")
+    budget = thinking.get("budget_tokens") if isinstance(thinking, Mapping) else None
+    return budget if isinstance(budget, int) else 0
 
 
 @dataclass(frozen=True)
@@ -58,19 +68,26 @@ class Purse:
         if not prices.completion:
             return request
         affordable = int(left / prices.completion)
+        if affordable <= _thinking(request):
+            return None
         name = next((name for name in _LENGTH_ARGUMENTS if request.arguments.get(name)), _LENGTH_ARGUMENTS[1])
         usual = request.arguments.get(name) or self.facts.most_output
         if usual is not None and usual <= affordable:
             return request
         return replace(request, arguments={**request.arguments, name: affordable})
 
-    def pay(self, reply: ModelReply) -> None:
-        """Notes what an answer has cost."""
+    async def pay(self, request: ModelRequest, reply: ModelReply, client: ModelClient) -> None:
+        """Notes what an answer has cost, as far as there is a limit; where nobody has counted, an estimate."""
+        if self.limit is None:
+            return
         if reply.cost is not None:
             self.spent += reply.cost
-        elif self.facts.prices is not None:
-            usage, prices = reply.usage, self.facts.prices
-            self.spent += usage.prompt_tokens * prices.prompt + usage.completion_tokens * prices.completion
+            return
+        usage, prices = reply.usage, self._prices(request.model)
+        if usage == Usage():
+            written = len(json.dumps(reply.message, default=str)) // CHARACTERS_PER_TOKEN
+            usage = Usage(await client.count(request), written)
+        self.spent += usage.prompt_tokens * prices.prompt + usage.completion_tokens * prices.completion
 
     def _prices(self, model: str) -> Prices:
         if self.facts.prices is None:

@@ -57,11 +57,24 @@ def run_apart(coroutine_function: Callable[..., Coroutine[Any, Any, Result]], *a
     Raises:
         AskInterrupted: The user stopped it; nothing of it goes on.
     """
-    future = asyncio.run_coroutine_threadsafe(coroutine_function(*arguments), _loop_apart(os.getpid()))
+    loop = _loop_apart(os.getpid())
+    over = threading.Event()
+
+    async def watched() -> Result:
+        try:
+            return await coroutine_function(*arguments)
+        finally:
+            over.set()
+
+    with suppress(RuntimeError):
+        if asyncio.get_running_loop() is loop:  # called by what it runs itself, it would wait for ever
+            return run_now(coroutine_function, *arguments)
+    future = asyncio.run_coroutine_threadsafe(watched(), loop)
     try:
         return future.result()
     except KeyboardInterrupt:
         future.cancel()
+        over.wait(_STOPPED_WITHIN)
         raise _interrupted() from None
 
 

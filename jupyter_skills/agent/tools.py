@@ -19,6 +19,7 @@ from jupyter_skills.agent.tool_calls import code_for
 from jupyter_skills.agent.tool_names import LOAD_SKILL, READ_FILE, RUN_PYTHON, RUN_SHELL
 from jupyter_skills.approval.request import ApprovalRequest
 from jupyter_skills.errors import SkillProblem
+from jupyter_skills.execution.output import bounded
 from jupyter_skills.execution.result import Execution, GeneratedFile, Image, Language
 from jupyter_skills.models.client import ToolCall
 from jupyter_skills.skills.allowed import languages, parse
@@ -29,7 +30,8 @@ from jupyter_skills.skills.words import first_rows
 _LANGUAGES: dict[str, tuple[Language, str]] = {RUN_PYTHON: ("python", "code"), RUN_SHELL: ("shell", "command")}
 _LONGEST_FILE = 64 * 1024
 _MOST_ROWS = 30
-_CUT_SHORT = Execution("error", error="Stopped before it could finish.")
+_CUT_SHORT = Execution("interrupted", error="Stopped before it could finish.")
+_LONGEST_PRINTED = 20_000
 
 
 class _NoSense(Exception):
@@ -71,6 +73,8 @@ class Toolbox:
         self.code: list[CodeRun] = []
         self.files: dict[str, GeneratedFile] = {}
         self.images: list[Image] = []
+        self.stopped = "Stopped before it could finish."
+        """What the model is told of a call that was stopped; of one with code, with what it had printed."""
 
     def definitions(self) -> list[dict[str, Any]]:
         """The tools in OpenAI's function form; the same bytes for the same skills.
@@ -173,13 +177,18 @@ class Toolbox:
     async def _run_code(self, executor: Executor, code: Code) -> ToolResult:
         self._emit(CallStarted(code.tool, "", executor.place, code.language, code.text))
         began = time.monotonic()
-        execution, consent = _CUT_SHORT, "none yet"
+        printed: list[str] = []
+
+        def on_output(text: str) -> None:
+            printed.append(text)
+            self._emit(CallOutput(text))
+
+        done, consent = None, "none yet"
         try:
-            execution, consent = await executor.run(
-                code, self._shelf.in_use(), lambda text: self._emit(CallOutput(text))
-            )
-            execution = self._kept(execution)
+            done, consent = await executor.run(code, self._shelf.in_use(), on_output)
+            done = self._kept(done)
         finally:
+            execution = done or replace(_CUT_SHORT, text=bounded("".join(printed), _LONGEST_PRINTED))
             digest = ApprovalRequest(code.tool, code.text, code.language).digest
             seconds = execution.seconds or time.monotonic() - began
             self.code.append(
@@ -188,6 +197,8 @@ class Toolbox:
                 )
             )
             result = _report(code.tool, execution)
+            if done is None:
+                self.stopped = result
             self._emit(CallFinished(execution.outcome == "ok", result, execution))
         pictures = (file.image for file in execution.files if file.image is not None)
         return ToolResult(result, (*execution.images, *pictures))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,11 +21,14 @@ from jupyter_skills.agent.tools import Toolbox
 from jupyter_skills.errors import ModelOverlong
 from jupyter_skills.execution.result import Image
 from jupyter_skills.models.client import Message, ModelClient, ModelFacts, ModelReply, ModelRequest, ToolCall, Usage
+from jupyter_skills.models.messages import function_name
 from jupyter_skills.skills.words import CHARACTERS_PER_TOKEN
 
 # A conversation is made shorter before it fills the model's context, to where it won't have to be again soon.
 _FULL, _ROOMY = 0.8, 0.5
 _STOPPED = "Stopped before it could finish."
+# After these the user goes on from what there is; after a failure, by the same prompt once more.
+_STOPPED_BY_USER = ("interrupted", "timeout")
 
 
 @dataclass(frozen=True)
@@ -61,16 +65,20 @@ class Turn:
     others: Sequence[Mapping[str, Any]] = ()
     compacts: bool = True
 
-    def first_request(self, said: Sequence[Message], conversation: Conversation) -> ModelRequest:
-        """What ``take`` would send first; nothing is sent, and nothing changes."""
-        return _Course(self, conversation, said).request()
+    async def first_request(self, said: Sequence[Message], conversation: Conversation) -> ModelRequest:
+        """What ``take`` would send first; nothing is sent, and nothing changes.
+
+        Raises:
+            PriceUnknown: There is a limit on the cost, and no price.
+        """
+        return await _Course(self, conversation.branch(), said).first()
 
     async def take(self, said: Sequence[Message], conversation: Conversation) -> Answer:
         """Asks, and puts the exchange into the conversation.
 
         If the turn fails or is stopped after the model has begun to work, the conversation keeps what
-        was done, with every tool call answered; a prompt that got no answer at all is not kept. In each case
-        ``Ended`` tells what there is.
+        was done, with every tool call answered; of an answer that was stopped, what there is. A prompt that got no
+        answer at all is not kept. In each case ``Ended`` tells what there is.
 
         Args:
             said: The user's prompt as a message; a caller who keeps the conversation gives all of it.
@@ -95,9 +103,9 @@ class Turn:
                 raise
             ending = "timeout"
         finally:
-            if course.replies:
-                conversation.extend(course.said)
-            answer = course.answer(ending)
+            answer = course.end(ending)
+            if answer.messages:
+                conversation.extend(answer.messages)
             self.emit(Ended(answer))
         return answer
 
@@ -111,7 +119,7 @@ class _Course:
         self._given = len(said)
         self._purse = Purse(turn.limits.cost, turn.facts)
         self._asking = Asking(turn.client, turn.emit)
-        self._last: tuple[ModelRequest, Sequence[Message], Sequence[Message]] | None = None
+        self._last: _Sent | None = None
         self._tokens_per_character = 1 / CHARACTERS_PER_TOKEN
         self.said = list(said)
         self.replies: list[ModelReply] = []
@@ -120,15 +128,17 @@ class _Course:
         """Goes on until there is a reason to end; returns it."""
         while len(self.replies) < self._turn.limits.steps:
             self._make_room()
-            reply = await self._reply()
-            if reply is None:
+            sent = await self._sent()
+            if sent is None:
                 return "max_cost"
+            self._last, reply = sent, sent.reply
             self.replies.append(reply)
-            self.said.append(reply.message)
-            self._purse.pay(reply)
-            self._learn(reply)
+            if reply.tool_calls or reply.text.strip():  # some providers take no empty message back
+                self.said.append(reply.message)
+            await self._purse.pay(sent.request, reply, self._turn.client)
+            self._learn(sent)
             if not reply.tool_calls:
-                held = self._last is not None and self._last[0].arguments != self._turn.arguments
+                held = sent.request.arguments != self._turn.arguments
                 return "max_cost" if held and reply.finish_reason == "length" else reply.finish_reason
             if not await self._work(reply.tool_calls):
                 return "tool_calls"
@@ -143,7 +153,7 @@ class _Course:
         return ModelRequest(
             turn.model,
             [*self._system(), *earlier, *self.said],
-            [*turn.toolbox.definitions(), *turn.others],
+            [*_clean(turn.toolbox.definitions(), turn.redact), *turn.others],
             turn.stream,
             turn.timeout,
             turn.arguments,
@@ -153,15 +163,21 @@ class _Course:
         text = joined(self._turn.system)
         return [{"role": "system", "content": text}] if text else []
 
-    async def _reply(self) -> ModelReply | None:
-        """The model's next answer; None if it could cost too much."""
+    async def first(self) -> ModelRequest:
+        """The first request as it would be sent; one that could cost too much as it is."""
+        self._make_room()
+        request = self.request()
+        return await self._purse.allowed(request, self._turn.client) or request
+
+    async def _sent(self) -> _Sent | None:
+        """The next request and its answer; None if it could cost too much."""
         while True:
             request = await self._purse.allowed(self.request(), self._turn.client)
             if request is None:
                 return None
-            self._last = request, self._conversation.read(), tuple(self.said)
+            earlier, said = self._conversation.read(), tuple(self.said)
             try:
-                return await self._asking.ask(request)
+                return _Sent(request, earlier, said, await self._asking.ask(request))
             except ModelOverlong:
                 # The provider knows better how much it takes in; there is an end, since it gets shorter each time.
                 if not self._turn.compacts or not self._shorten(size(request.messages) // 2):
@@ -185,12 +201,11 @@ class _Course:
         self._turn.emit(Notice("Earlier parts of the conversation were shortened to fit into the model's context."))
         return True
 
-    def _learn(self, reply: ModelReply) -> None:
+    def _learn(self, sent: _Sent) -> None:
         """How many tokens a character is to this model; guesses are only for its first answer."""
-        if self._last is not None and reply.usage.prompt_tokens:
-            request = self._last[0]
-            characters = size(request.messages) + len(str(request.tools))
-            self._tokens_per_character = min(1.0, max(0.1, reply.usage.prompt_tokens / characters))
+        if tokens := sent.reply.usage.prompt_tokens:
+            characters = size(sent.request.messages) + len(str(sent.request.tools))
+            self._tokens_per_character = min(1.0, max(0.1, tokens / characters))
 
     async def _work(self, calls: tuple[ToolCall, ...]) -> bool:
         """Does what was called for, in order, for the calls of one reply may build on each other.
@@ -198,7 +213,7 @@ class _Course:
         Returns:
             Whether that was all; the caller's own tools are left to the caller.
         """
-        others = {tool["function"]["name"] for tool in self._turn.others}
+        others = {function_name(tool) for tool in self._turn.others}
         ours = [call for call in calls if call.name not in others]
         images: list[Image] = []
         done = 0
@@ -209,19 +224,25 @@ class _Course:
                 images += result.images
                 done += 1
         finally:
-            self.said += [_result(call, _STOPPED) for call in ours[done:]]
+            self.said += [
+                _result(call, self._turn.redact(self._turn.toolbox.stopped) if call is ours[done] else _STOPPED)
+                for call in ours[done:]
+            ]
         if len(ours) < len(calls):
             return False
         if images and self._turn.facts.sees:
             self.said.append(pictures_message(images))
         return True
 
-    def answer(self, ending: str) -> Answer:
-        """All that there is so far.
+    def end(self, ending: str) -> Answer:
+        """All that there is; nothing comes after it.
 
         Args:
             ending: Why it ends.
         """
+        if ending in _STOPPED_BY_USER and self._asking.unfinished.strip():
+            self.said.append({"role": "assistant", "content": self._asking.unfinished})
+        answered = any(message["role"] == "assistant" for message in self.said[self._given :])
         toolbox = self._turn.toolbox
         files = tuple(toolbox.files.values())
         costs = [reply.cost for reply in self.replies]
@@ -236,16 +257,36 @@ class _Course:
             calls=tuple(call for reply in self.replies for call in reply.tool_calls),
             usage=sum((reply.usage for reply in self.replies), Usage()),
             cost=None if not costs or None in costs else sum(cost for cost in costs if cost is not None),
-            messages=tuple(self.said),
+            messages=tuple(self.said) if answered else (),
             shares=self._shares(),
             raw=self.replies[-1].raw if self.replies else None,
         )
 
     def _shares(self) -> tuple[Share, ...]:
-        if self._last is None or not self.replies:
+        if self._last is None:
             return ()
-        request, earlier, said = self._last
-        return shares(self._turn.system, request.tools, earlier, said, self.replies[-1], self._turn.facts.prices)
+        sent = self._last
+        return shares(
+            self._turn.system, sent.request.tools, sent.earlier, sent.said, sent.reply, self._turn.facts.prices
+        )
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A request that was answered: what of it was said before this prompt and since, and the answer."""
+
+    request: ModelRequest
+    earlier: Sequence[Message]
+    said: Sequence[Message]
+    reply: ModelReply
+
+
+def _clean(definitions: list[dict[str, Any]], redact: Callable[[str], str]) -> list[dict[str, Any]]:
+    """Tools without secrets: their authors may have put a default or an example into them."""
+    text = json.dumps(definitions, ensure_ascii=False)
+    clean = redact(text)
+    made: list[dict[str, Any]] = definitions if clean == text else json.loads(clean)
+    return made
 
 
 def _result(call: ToolCall, text: str) -> Message:

@@ -6,7 +6,7 @@ import math
 import sys
 from typing import Any
 
-from jupyter_skills.context.kinds import brief, is_a, size
+from jupyter_skills.context.kinds import Redact, brief, cleaned, is_a, size
 from jupyter_skills.context.names import looks_secret
 
 _WHOLE = 100
@@ -16,14 +16,14 @@ _MOST = 100_000_000
 _DIGITS = ".6g"
 
 
-def array(name: str, value: Any) -> str | None:
+def array(name: str, value: Any, redact: Redact = str) -> str | None:
     """The description of an array; None for anything else."""
     if not is_a(value, "numpy", "ndarray"):
         return None
     kind = type(value).__name__ if is_a(value, "numpy", "MaskedArray", "matrix", "recarray") else "array"
-    head = f"{kind} {name}: shape {value.shape}, {brief(str(value.dtype), 200)}, {size(int(value.nbytes))}"
+    head = f"{kind} {name}: shape {value.shape}, {brief(str(value.dtype), 200, redact)}, {size(int(value.nbytes))}"
     if value.dtype.names:
-        return _fields(head, value)
+        return _fields(head, value, redact)
     if is_a(value, "numpy", "MaskedArray"):
         head += f", {int(value.size - value.count()):,} masked"
         value = value.compressed()
@@ -34,18 +34,19 @@ def array(name: str, value: Any) -> str | None:
     elif value.dtype.kind in "mM" and 1 < value.size <= _MOST:
         head += f"; min {value.min()}, max {value.max()}"
     if value.size <= _WHOLE:
-        return f"{head}\n{_rows(value.tolist() if value.dtype.kind != 'M' else value.astype(str).tolist())}"
-    shown = [_item(item) for item in value.flat[:_FIRST]]
+        items = value.tolist() if value.dtype.kind != "M" else value.astype(str).tolist()
+        return f"{head}\n{_rows(items, redact)}"
+    shown = [_item(item, redact) for item in value.flat[:_FIRST]]
     return f"{head}\nfirst values: {', '.join(shown)}, …"
 
 
-def outline(value: Any) -> str | None:
+def outline(value: Any, redact: Redact = str) -> str | None:
     """The same in a few words, for one within a list or the like."""
     if not is_a(value, "numpy", "ndarray"):
         return None
     if value.size <= _FIRST and not value.dtype.names:
-        return f"array({_rows(value.tolist())}, {value.dtype})"
-    return f"<array: shape {value.shape}, {brief(str(value.dtype), 60)}>"
+        return f"array({_rows(value.tolist(), redact)}, {value.dtype})"
+    return f"<array: shape {value.shape}, {brief(str(value.dtype), 60, redact)}>"
 
 
 def _statistics(value: Any) -> str:
@@ -84,27 +85,29 @@ def _statistics(value: Any) -> str:
     return ", ".join(told)
 
 
-def _fields(head: str, value: Any) -> str:
+def _fields(head: str, value: Any, redact: Redact) -> str:
     lines = [head]
     for record in value.flat[:_FIRST]:
         cells = (
-            f"{name}: {f'[redacted: {name}]' if looks_secret(name) else _item(record[name])}"
+            f"{name}: {f'[redacted: {name}]' if looks_secret(name) else _item(record[name], redact)}"
             for name in value.dtype.names[:_WHOLE]
         )
         lines.append(", ".join(cells))
     return "\n".join([*lines, "…"] if value.size > _FIRST else lines)
 
 
-def _rows(items: Any) -> str:
+def _rows(items: Any, redact: Redact) -> str:
     """Nested lists with each of the innermost in one line."""
     if not isinstance(items, list):
-        return _item(items)
+        return _item(items, redact)
     if not any(isinstance(item, list) for item in items):
-        return f"[{', '.join(map(_item, items))}]"
-    return "[" + ",\n ".join(_rows(item).replace("\n", "\n ") for item in items) + "]"
+        return f"[{', '.join(_item(item, redact) for item in items)}]"
+    return "[" + ",\n ".join(_rows(item, redact).replace("\n", "\n ") for item in items) + "]"
 
 
-def _item(item: object) -> str:
+def _item(item: object, redact: Redact = str) -> str:
     if isinstance(item, float):
         return "NaN" if math.isnan(item) else f"{item:{_DIGITS}}"
-    return brief(repr(item) if isinstance(item, str) else item, 200)
+    if isinstance(item, str):
+        item = repr(cleaned(str.__str__(item), 200, redact)[0])
+    return brief(item, 200, redact)

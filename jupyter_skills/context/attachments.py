@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from jupyter_skills.context.parts import Document, Part, Picture
+from jupyter_skills.context.patterns import MOST_ENTRIES, TooMuchToLookAt, matches
 from jupyter_skills.context.pictures import shrunk
 from jupyter_skills.context.saved_notebook import notebook_text
 from jupyter_skills.errors import UsageProblem
@@ -40,7 +41,8 @@ def attached(path: str | Path) -> list[Part]:
         path: The file's path, in which ``~`` is the home folder; it wins over what it would find as a pattern.
 
     Raises:
-        UsageProblem: There is none, it can't be read, it is too large, or no model can read such a file.
+        UsageProblem: There is none, it can't be read, it is too large, no model can read such a file, or a
+            pattern leads through too many folders.
     """
     given = str(path)
     place = os.path.expanduser(given)
@@ -50,7 +52,13 @@ def attached(path: str | Path) -> list[Part]:
 
 
 def _matches(given: str, pattern: str) -> list[str]:
-    found = list(islice(filter(os.path.isfile, glob.iglob(pattern, recursive=True)), _MOST_FILES + 1))
+    try:
+        found = list(islice(matches(pattern), _MOST_FILES + 1))
+    except TooMuchToLookAt:
+        raise UsageProblem(
+            f"'{given}' leads through more than {MOST_ENTRIES:,} files and folders",
+            "Name a narrower pattern, such as 'data/*.csv'",
+        ) from None
     if not found:
         raise UsageProblem(f"No file fits '{given}'", "Check the pattern; a relative one starts at the working folder")
     if len(found) > _MOST_FILES:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from jupyter_skills.context import arrays, tables
-from jupyter_skills.context.kinds import brief, is_a, is_class, scalar
+from jupyter_skills.context.kinds import Redact, brief, cleaned, is_a, is_class, scalar
 from jupyter_skills.context.names import looks_secret
 
 _WIDTH = 100
@@ -36,15 +36,16 @@ _BRACKETS: list[tuple[type, str, str]] = [
 ]
 
 
-def container(value: Any) -> str | None:
+def container(value: Any, redact: Redact = str) -> str | None:
     """A container or record as text, with what is left out counted; None for anything else."""
-    return _Printer().container(value, 0)
+    return _Printer(redact).container(value, 0)
 
 
 class _Printer:
     """Writes one value, and keeps count of how much it has written."""
 
-    def __init__(self) -> None:
+    def __init__(self, redact: Redact) -> None:
+        self._redact = redact
         self._leaves = _MOST_LEAVES
         self._within: set[int] = set()
 
@@ -74,13 +75,14 @@ class _Printer:
     def _value(self, value: Any, depth: int) -> str:
         self._leaves -= 1
         if isinstance(value, str):
-            text = str.__str__(value)
-            more = len(text) - _TEXT
+            text, unseen = cleaned(str.__str__(value), _TEXT, self._redact)
+            more = len(text) + unseen - _TEXT
             return repr(text) if more <= 0 else f"{text[:_TEXT]!r}… ({more:,} more characters)"
         if isinstance(value, bytes | bytearray):
-            return repr(bytes(value)) if len(value) <= 40 else f"<{len(value):,} bytes>"
-        told = scalar(value) or tables.outline(value) or arrays.outline(value) or self.container(value, depth)
-        return told if told is not None else brief(value, _REPR)
+            return self._redact(repr(bytes(value))) if len(value) <= 40 else f"<{len(value):,} bytes>"
+        told = scalar(value, self._redact) or tables.outline(value) or arrays.outline(value, self._redact)
+        told = told or self.container(value, depth)
+        return told if told is not None else brief(value, _REPR, self._redact)
 
     def _items(self, value: Any, depth: int) -> str:
         opening, closing = next((a, b) for kind, a, b in _BRACKETS if isinstance(value, kind))

@@ -8,11 +8,11 @@ import uuid
 from typing import Any
 
 from jupyter_skills.context import arrays, containers, drawn, sources, tables
-from jupyter_skills.context.kinds import TEXT_LIMIT, brief, own_method, scalar, size
+from jupyter_skills.context.kinds import TEXT_LIMIT, Redact, brief, own_method, scalar, shortened, size
 from jupyter_skills.context.parts import Document, Part, Picture
 from jupyter_skills.context.pictures import shrunk
 from jupyter_skills.context.secrets import holds_secret
-from jupyter_skills.execution.output import IMAGE_TYPES, bounded, decoded_image
+from jupyter_skills.execution.output import IMAGE_TYPES, decoded_image
 from jupyter_skills.execution.result import Image
 
 _HOOK = "_repr_llm_"
@@ -29,7 +29,7 @@ _BEGINNINGS = {
 }
 
 
-def describe(name: str, value: object) -> list[Part]:
+def describe(name: str, value: object, redact: Redact = str) -> list[Part]:
     """A value as a model can use it: text whole, tables as schema and sample, figures as pictures, functions as source.
 
     An object says by a method ``_repr_llm_`` how it wants to be put before a model: it gives text, a part, a list of
@@ -38,6 +38,8 @@ def describe(name: str, value: object) -> list[Part]:
     Args:
         name: The expression whose value it is.
         value: The value; it is not changed.
+        redact: Takes secrets out of a text. Each text goes through it whole, so that none is cut within a secret; what
+            is drawn in pictures does not.
     """
     note = ""
     try:
@@ -45,44 +47,45 @@ def describe(name: str, value: object) -> list[Part]:
         if hook is not None:
             parts = _parts(name, hook())
             if parts is not None:
-                return parts
+                return [redact(str.__str__(part)) if isinstance(part, str) else part for part in parts]
             note = f"\n(The {_HOOK} of {name} gave neither text nor a picture.)"
     except Exception as error:  # noqa: BLE001 -- an object's own code may raise anything
-        note = f"\n(The {_HOOK} of {name} raised {_told(error)}.)"
-    usual = _usual(name, value)
+        note = f"\n(The {_HOOK} of {name} raised {_told(error, redact)}.)"
+    usual = _usual(name, value, redact)
     return [*usual, note.lstrip("\n") if isinstance(usual[-1], Picture) else note] if note else usual
 
 
-def _usual(name: str, value: Any) -> list[Part]:
+def _usual(name: str, value: Any, redact: Redact) -> list[Part]:
     if issubclass(type(value), str):  # isinstance would ask the value
         text = str.__str__(value)
-        return [f"[redacted: {name}]" if holds_secret(name, text) else text]
+        return [f"[redacted: {name}]" if holds_secret(name, text) else redact(text)]
     try:
         picture = drawn.picture(name, value)
         if picture is not None:
             return [picture]
         trouble = ""
     except Exception as error:  # noqa: BLE001 -- likewise
-        trouble = f"\n(It can't be drawn: {_told(error)}.)"
+        trouble = f"\n(It can't be drawn: {_told(error, redact)}.)"
     try:
-        return [_text(name, value) + trouble]
+        return [_text(name, value, redact) + trouble]
     except Exception as error:  # noqa: BLE001 -- likewise
-        return [f"({type(value).__name__} {name} can't be described: {_told(error)}.)"]
+        return [f"({type(value).__name__} {name} can't be described: {_told(error, redact)}.)"]
 
 
-def _text(name: str, value: Any) -> str:
-    told = scalar(value) or sources.module(name, value) or sources.exception(value)
+def _text(name: str, value: Any, redact: Redact) -> str:
+    told = scalar(value, redact) or sources.module(name, value, redact) or sources.exception(value, redact)
     if told is None:
-        code = sources.code(name, value)
+        code = sources.code(name, value, redact)
         if code is not None:
             return code
-        told = tables.table(name, value) or arrays.array(name, value) or containers.container(value)
+        told = tables.table(name, value, redact) or arrays.array(name, value, redact)
+        told = told or containers.container(value, redact)
     if told is None and isinstance(value, bytes | bytearray | memoryview):
         told = _bytes(name, value)
     if told is None:
         as_words = isinstance(value, datetime.date | datetime.time | datetime.timedelta | pathlib.PurePath | uuid.UUID)
         told = str(value) if as_words else repr(value)
-    return bounded(told, TEXT_LIMIT)
+    return shortened(told, TEXT_LIMIT, redact)
 
 
 def _bytes(name: str, value: bytes | bytearray | memoryview) -> str:
@@ -109,13 +112,13 @@ def _parts(name: str, given: object) -> list[Part] | None:
     return None
 
 
-def _told(error: Exception) -> str:
-    text = _said(error)
+def _told(error: Exception, redact: Redact) -> str:
+    text = _said(error, redact)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _said(error: Exception) -> str:
+def _said(error: Exception, redact: Redact) -> str:
     try:
-        return brief(str(error), 300)
+        return brief(str(error), 300, redact)
     except Exception:  # noqa: BLE001 -- even this may raise
         return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 
@@ -30,19 +31,22 @@ _NO_TOKENS = _words(
 # A name that ends in one of these tells something about a secret.
 _ABOUT = _words(
     "count counts length len size limit name names type types kind field fields policy path file folder dir url uri "
-    "endpoint prompt label hint expiry expires expiration expired age ttl index idx ids format pattern regex rule "
-    "rules strength required enabled valid version parser helper manager provider store scheme error errors"
+    "column columns col cols attribute attr param parameter variable var selector placeholder message title filename "
+    "pathname keyname location endpoint prompt label hint expiry expires expiration expired age ttl index idx ids "
+    "format pattern regex rule rules strength required enabled valid version parser helper manager provider store "
+    "scheme error errors"
 )
 _QUESTIONS = _words("n num has is use uses with no show hide require requires needs forgot")
 
 
+@lru_cache(10_000)
 def looks_secret(name: str) -> bool:
     """Whether what has this name is likely a secret: ``OPENAI_API_KEY``, ``authToken``, ``db_password``.
 
     Args:
         name: Of a variable, an environment variable, a key, a column or a field.
     """
-    words = [word.lower() for word in _WORDS.findall(name[:200])]
+    words = _words_of(name)
     if not words or words[-1] in _ABOUT or (len(words) > 1 and words[0] in _QUESTIONS):
         return False
     last = words[-1]
@@ -56,3 +60,13 @@ def looks_secret(name: str) -> bool:
     if last in ("pwd", "pw"):
         return before not in ("", "old")
     return False
+
+
+def tells_about(name: str) -> bool:
+    """Whether what has this name only tells something about a secret: ``password_column``, ``KEY_PATH``."""
+    words = _words_of(name)
+    return bool(words) and words[-1] in _ABOUT
+
+
+def _words_of(name: str) -> list[str]:
+    return [word.lower() for word in _WORDS.findall(name[:200])]

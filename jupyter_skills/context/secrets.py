@@ -6,13 +6,15 @@ import json
 import os
 import re
 from collections import UserDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 from urllib.parse import quote, quote_plus
 
-from jupyter_skills.context.names import looks_secret
-from jupyter_skills.context.shapes import Span, is_placeholder, known_shapes, password_in_url
+from jupyter_skills.context.names import looks_secret, tells_about
+from jupyter_skills.context.shapes import Span, known_shapes, password_in_url
+from jupyter_skills.context.telling import is_telling
 
-__all__ = ["Redactor", "holds_secret", "looks_secret"]
+__all__ = ["Redactor", "holds_secret", "looks_secret", "without_secrets"]
 
 _ENDINGS = (
     "_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_PASSPHRASE", "_PWD", "_CREDENTIAL", "_CREDENTIALS", "_PAT"
@@ -22,12 +24,9 @@ _MOST_ENTRIES = 1_000
 _MOST_PASSES = 50
 _LONG = 16
 _ACCESS = re.compile(r"""(?:\w++|\.|\[(?:"[^"]*"|'[^']*'|\d+)\])+""")
-_WORDS = re.compile(r"(?:[a-z]+|[A-Z]+|[A-Z][a-z]+)(?:[-_./: ]+(?:[a-z]+|[A-Z]+|[A-Z][a-z]+))*")
-_ORDINARY = re.compile(
-    "(?i)passwords?|passwort|secrets?|changeme|postgres(?:ql)?|jupyter|default|username|administrator|localhost|undefined"
-    "|disabled|enabled|password1|password123|test1234|letmein"
-)
-_PLACE = re.compile(r"(?:[~.]{0,2}/|[A-Za-z]:[\\/]|\\\\)")
+_WITHOUT_NAMES = frozenset({"cookie", "set-cookie", "cookies"})  # those in requests that no rule of names covers
+_SCHEME = re.compile(r"(?i)(?:bearer|basic|token|apikey|api-key|digest|negotiate)\s+(?=\S)")
+_DEEPEST = 200
 _MARK = "[redacted: "
 _MARKED = re.compile(r"\[redacted: ([^\[\]\n]{1,100})\]")
 _NAMELESS = "a secret"
@@ -52,6 +51,7 @@ class Redactor:
         self._names: dict[str, str] = {}  # by each form of each value
         self._found: dict[str, None] = {}
         self._count = 0
+        self._seen: set[tuple[str, str, str]] = set()  # where it was, its name, and its value
         for name, value in secrets.items():
             self._learn(name, value, trusted=True)
 
@@ -64,14 +64,30 @@ class Redactor:
             variables: The notebook's. Looked at are texts, bytes and pydantic's secrets, also within dicts and lists.
         """
         redactor = cls()
-        for name, value in environment.items():
-            redactor._learn_environment(name, value)
+        redactor.learn(environment, variables)
+        return redactor
+
+    def learn(self, environment: Mapping[str, str], variables: Mapping[str, object] = {}) -> None:
+        """Looks for more secrets, as ``of`` does; what it knows it keeps, and what hasn't changed costs little.
+
+        Args:
+            environment: Names and values of environment variables, as they are now.
+            variables: The notebook's, as they are now.
+        """
+        self._learn_whole_environment(environment)
         for name, variable in list(variables.items()):
             try:
-                redactor._learn_variable(name, variable)
+                self._learn_variable(name, variable)
             except Exception:  # noqa: BLE001, S112 -- objects of the user's may raise anything when looked at
                 continue
-        return redactor
+
+    def learn_settings(self, settings: Mapping[str, Any]) -> None:
+        """Learns texts that nested settings hold under names of secrets, at any depth of dicts and lists.
+
+        Args:
+            settings: Such as ``{"api_key": "…", "extra_headers": {"Authorization": "Bearer …"}}``.
+        """
+        self._learn_setting("", settings, ())
 
     def __repr__(self) -> str:
         return f"<Redactor: {self._count} secrets>"
@@ -111,7 +127,7 @@ class Redactor:
             for match in _MARKED.finditer(text):
                 if match[1] in self._found:
                     yield *match.span(), ""
-        for form, name in self._names.items():
+        for form, name in list(self._names.items()):  # another thread may be learning
             if form not in text:
                 continue
             literal = re.escape(form)
@@ -122,7 +138,7 @@ class Redactor:
 
     def _learn(self, name: str, value: str, trusted: bool) -> None:
         value = value.strip()
-        if not _telling(value, trusted):
+        if not is_telling(value, trusted):
             return
         forms = _forms(value)
         self._count += value not in self._names
@@ -132,13 +148,49 @@ class Redactor:
 
     def _label(self, name: str) -> str:
         """What stands for a secret of that name: itself must hold none."""
-        return _NAMELESS if not name or any(form in f"{_MARK}{name}]" for form in self._names) else name
+        return _NAMELESS if not name or any(form in f"{_MARK}{name}]" for form in list(self._names)) else name
+
+    def _is_news(self, place: str, name: str, value: str) -> bool:
+        """Whether a name with that value has not been looked at yet."""
+        known = len(self._seen)
+        self._seen.add((place, name, value))
+        return len(self._seen) > known
+
+    def _learn_whole_environment(self, environment: Mapping[str, str]) -> None:
+        for name in list(environment):
+            value = environment.get(name)
+            if value is not None and self._is_news("environment", name, value):
+                self._learn_environment(name, value)
 
     def _learn_environment(self, name: str, value: str) -> None:
-        if name.upper().endswith(_ENDINGS) or looks_secret(name):
+        if (name.upper().endswith(_ENDINGS) and not tells_about(name)) or looks_secret(name):
             self._learn(name, value, trusted=bool(_TRUSTED.search(name)))
         if password := password_in_url(value):
             self._learn(name, password, trusted=True)
+
+    def _learn_setting(self, name: str, value: object, around: tuple[int, ...]) -> None:
+        if len(around) > _DEEPEST or id(value) in around:
+            return
+        if isinstance(value, Mapping):
+            for key, entry in list(value.items()):
+                self._learn_setting(key if isinstance(key, str) else "", entry, (*around, id(value)))
+        elif isinstance(value, list | tuple | set | frozenset):
+            for entry in list(value):
+                self._learn_setting(name, entry, (*around, id(value)))
+        elif _hides(name):
+            if hasattr(type(value), "get_secret_value"):
+                value = value.get_secret_value()  # type: ignore[attr-defined]
+            if isinstance(value, bytes):
+                value = value.decode("utf-8", "ignore")
+            if isinstance(value, str):
+                self._learn_header(name, str.__str__(value))
+
+    def _learn_header(self, name: str, value: str) -> None:
+        scheme = _SCHEME.match(value)
+        self._learn(name, value[scheme.end() :] if scheme else value, trusted=True)
+        if name.lower() in _WITHOUT_NAMES:
+            for part in value.split(";"):
+                self._learn(name, part.partition("=")[2], trusted=False)
 
     def _learn_variable(self, name: str, value: object, within: bool = False) -> None:
         if not isinstance(name, str):
@@ -147,16 +199,15 @@ class Redactor:
         if isinstance(value, bytes) and named and len(value) < 100_000:
             value = value.decode("utf-8", "ignore")
         if isinstance(value, str):
-            if named:
+            if named and self._is_news("variables", name, str.__str__(value)):
                 self._learn(name, str.__str__(value), trusted=bool(_TRUSTED.search(name)))
         elif hasattr(type(value), "get_secret_value"):
             hidden = value.get_secret_value()  # type: ignore[attr-defined]
             text = hidden.decode("utf-8", "ignore") if isinstance(hidden, bytes) else hidden
-            if isinstance(text, str):
+            if isinstance(text, str) and self._is_news("variables", name, text):
                 self._learn(name, text, trusted=True)
         elif value is os.environ:
-            for key, entry in os.environ.items():
-                self._learn_environment(key, entry)
+            self._learn_whole_environment(os.environ)
         elif named and not within and isinstance(value, list | tuple | set) and len(value) <= _MOST_ENTRIES:
             for entry in list(value):
                 self._learn_variable(name, entry, within=True)
@@ -176,33 +227,45 @@ def holds_secret(expression: str, value: str) -> bool:
     if len(expression) > 200 or not _ACCESS.fullmatch(expression):
         return False
     last = re.split(r"[.\[]", expression)[-1].strip("\"']")
-    return looks_secret(last) and _telling(value.strip(), bool(_TRUSTED.search(last)))
+    return looks_secret(last) and is_telling(value.strip(), bool(_TRUSTED.search(last)))
 
 
-def _telling(value: str, trusted: bool) -> bool:
-    """Whether a value can be told from prose.
+def without_secrets(value: Any, redact: Callable[[str], str]) -> Any:
+    """A copy of nested dicts, lists and tuples that can be shown: such as the arguments of a request.
 
     Args:
-        value: The value.
-        trusted: Whether it is a password: they are also words, where keys are drawn at random.
+        value: What may be nested; objects of other kinds stay as they are.
+        redact: Takes secrets out of a text; texts under the name of a secret don't come through it, but are left out.
+
+    Returns:
+        The copy, in which ``"[redacted]"`` stands for everything but None that has the name of a secret.
     """
-    kinds = sum(bool(re.search(kind, value)) for kind in ("[a-z]", "[A-Z]", "[0-9]", r"[^A-Za-z0-9]"))
-    if len(value) < 6 or (len(value) < 8 and kinds < 2) or (value.isdigit() and len(value) < 10):
-        return False
-    if is_placeholder(value) or _ORDINARY.fullmatch(value):
-        return False
-    if trusted:
-        return not (_PLACE.match(value) and _exists(value))
-    if _WORDS.fullmatch(value):
-        return len(value) >= 20 and value.isalpha() and not value.istitle()
-    return not (_PLACE.match(value) and _exists(value))
+    return _copied(value, redact, ())
 
 
-def _exists(path: str) -> bool:
-    try:
-        return os.path.exists(os.path.expanduser(path))
-    except ValueError:  # a NUL within
-        return False
+def _copied(value: Any, redact: Callable[[str], str], around: tuple[int, ...]) -> Any:
+    if isinstance(value, str):
+        return redact(str.__str__(value))
+    if not isinstance(value, Mapping | list | tuple):
+        return value
+    if len(around) > _DEEPEST or id(value) in around:
+        return "…"
+    within = (*around, id(value))
+    if isinstance(value, Mapping):
+        return {
+            redact(key) if isinstance(key, str) else key: "[redacted]"
+            if isinstance(key, str) and _hides(key) and entry is not None
+            else _copied(entry, redact, within)
+            for key, entry in value.items()
+        }
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and _hides(value[0]):
+        return (value[0], "[redacted]")  # one of several headers
+    copies = [_copied(entry, redact, within) for entry in value]
+    return tuple(copies) if isinstance(value, tuple) else copies
+
+
+def _hides(name: str) -> bool:
+    return looks_secret(name) or name.lower() in _WITHOUT_NAMES
 
 
 def _forms(value: str) -> list[str]:

@@ -10,8 +10,8 @@ import traceback
 import types
 from typing import Any
 
-from jupyter_skills.context.kinds import TEXT_LIMIT, is_a, is_class
-from jupyter_skills.execution.output import bounded, clean_text
+from jupyter_skills.context.kinds import TEXT_LIMIT, Redact, is_a, is_class, shortened
+from jupyter_skills.execution.output import clean_text
 
 _MOST_SOURCE = 40_000  # what is asked for is the source, so more of it than of a repr
 _MOST_DOC = 3_000
@@ -19,7 +19,7 @@ _FRAMES = 12
 _OF_NUMPY = ("ufunc", "_ArrayFunctionDispatcher", "vectorize")
 
 
-def code(name: str, value: Any) -> str | None:
+def code(name: str, value: Any, redact: Redact = str) -> str | None:
     """A function or class as its source, or as its signature and documentation; None for anything else."""
     if is_class(value):
         source = _source(value) or _class_in_a_cell(value)
@@ -28,26 +28,26 @@ def code(name: str, value: Any) -> str | None:
     else:
         return None
     if source and len(source) <= _MOST_SOURCE:
-        return source
-    return bounded(_documented(name, value, too_long=bool(source)), TEXT_LIMIT)
+        return redact(source)
+    return shortened(_documented(name, value, redact, too_long=bool(source)), TEXT_LIMIT, redact)
 
 
-def module(name: str, value: Any) -> str | None:
+def module(name: str, value: Any, redact: Redact = str) -> str | None:
     """A module as its name and the first line of its documentation; None for anything else."""
     if not isinstance(value, types.ModuleType):
         return None
     first = (inspect.getdoc(value) or "").strip().partition("\n")[0]
     version = value.__dict__.get("__version__")
     told = f"module {value.__name__}" + (f" {version}" if isinstance(version, str) else "")
-    return bounded(f"{told}: {first}" if first else told, TEXT_LIMIT)
+    return shortened(f"{told}: {first}" if first else told, TEXT_LIMIT, redact)
 
 
-def exception(value: Any) -> str | None:
+def exception(value: Any, redact: Redact = str) -> str | None:
     """An exception with the end of its traceback; None for anything else."""
     if not isinstance(value, BaseException):
         return None
     lines = traceback.format_exception(type(value), value, value.__traceback__, limit=-_FRAMES)
-    return bounded(clean_text("".join(lines)).strip(), TEXT_LIMIT)
+    return shortened(clean_text("".join(lines)).strip(), TEXT_LIMIT, redact)
 
 
 def _source(value: Any) -> str:
@@ -84,7 +84,7 @@ def _written(members: set[str]) -> set[str]:
     return {member for member in members if not member.startswith("_")}  # decorators and enums add others
 
 
-def _documented(name: str, value: Any, too_long: bool) -> str:
+def _documented(name: str, value: Any, redact: Redact, too_long: bool) -> str:
     kind = "class" if is_class(value) else "function"
     try:
         called = f"{getattr(value, '__qualname__', name)}{inspect.signature(value)}"
@@ -92,7 +92,7 @@ def _documented(name: str, value: Any, too_long: bool) -> str:
         called = str(getattr(value, "__qualname__", name))
     lines = [f"{kind} {called}" + (" (its source is too long to show)" if too_long else "")]
     if doc := inspect.getdoc(value):
-        lines += ["", bounded(doc, _MOST_DOC)]
+        lines += ["", shortened(doc, _MOST_DOC, redact)]
     if kind == "class" and (names := [each for each in vars(value) if not each.startswith("_")]):
         lines += ["", f"defines {', '.join(names[:100])}{', …' if len(names) > 100 else ''}"]
     return "\n".join(lines)

@@ -136,7 +136,7 @@ class ModelReply:
         message: The assistant message to put into the conversation.
         tool_calls: The calls in it, in order.
         finish_reason: The provider's reason: ``stop``, ``tool_calls``, ``length``, ``content_filter``…
-        usage: What the provider counted.
+        usage: What the provider counted; ``Usage()`` says that nobody did, and then the cost isn't known either.
         cost: US dollars, or None where the price is unknown.
         raw: The response as the library that was asked has it, for those who hand it on; None if there is none.
     """

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 _OPENING = re.compile(r"(?P<indent> {0,3})(?P<fence>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)", re.DOTALL)
-_CALL = re.compile(r"tool[ \t]+(?P<name>\S+)")
+_CALL = re.compile(r"tool[ \t]+(?P<name>\S+)(?:[ \t]+(?P<body>\{.*))?", re.DOTALL)
 
 # A line so far that may yet become the opening of a call; whether its info string is one is seen below.
 _PERHAPS_CALL = re.compile(r" {0,3}(?:`{0,2}|~{0,2}|(?:`{3,}|~{3,})[ \t]*(?P<info>[^ \t].*)?)", re.DOTALL)
@@ -106,7 +106,9 @@ class CallReader:
         if not plain and self._fence is None and (opening := _OPENING.fullmatch(line)) is not None:
             fence = (opening["fence"][0], len(opening["fence"]))
             if (call := _CALL.match(opening["info"].lstrip(" \t"))) is not None:
-                self.blocks.append(Block(call["name"], fence, len(opening["indent"])))
+                # Some models begin a JSON object behind the name.
+                lines = [call["body"].rstrip()] if call["body"] else []
+                self.blocks.append(Block(call["name"], fence, len(opening["indent"]), lines))
                 return
             self._fence = fence
         elif not plain and self._fence is not None and _closes(line, self._fence):

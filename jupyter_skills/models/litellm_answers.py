@@ -33,11 +33,12 @@ async def response(
     choice.message.content = message.get("content", "")
     choice.message.tool_calls = _calls(litellm, message.get("tool_calls") or ()) or None
     choice.finish_reason = finish_reason
-    made.usage = litellm.Usage(
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        total_tokens=usage.total_tokens,
-    )
+    if _counted(made) != usage:  # that of a single request has details worth keeping
+        made.usage = litellm.Usage(
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            total_tokens=usage.total_tokens,
+        )
     made._hidden_params = {**(getattr(raw, "_hidden_params", None) or {}), "response_cost": cost}
     for name, value in more.items():
         setattr(made, name, value)
@@ -50,15 +51,16 @@ async def empty(model: str) -> Any:
     return litellm.ModelResponse(model=model, choices=[{"message": {"role": "assistant", "content": ""}}])
 
 
-async def chunk(model: str, text: str) -> Any:
-    """A piece of text as a ``litellm.ModelResponseStream``."""
-    return await _chunk(model, {"role": "assistant", "content": text}, None)
+async def chunk(number: str, model: str, text: str) -> Any:
+    """A piece of text as a ``litellm.ModelResponseStream``; all of one stream carry the same number."""
+    return await _chunk(number, model, {"role": "assistant", "content": text}, None)
 
 
-async def last_chunk(made: Any) -> Any:
+async def last_chunk(number: str, made: Any) -> Any:
     """The end of a stream: why it ends, the calls that are left to the caller, and the usage.
 
     Args:
+        number: That of the stream.
         made: What ``response`` has made of the same turn.
     """
     choice = made.choices[0]
@@ -67,16 +69,21 @@ async def last_chunk(made: Any) -> Any:
         for index, call in enumerate(choice.message.tool_calls or ())
     ]
     ending = await _chunk(
-        made.model, {"content": None, **({"tool_calls": calls} if calls else {})}, choice.finish_reason
+        number, made.model, {"content": None, **({"tool_calls": calls} if calls else {})}, choice.finish_reason
     )
     ending.usage = made.usage
     return ending
 
 
-async def _chunk(model: str, delta: dict[str, Any], finish_reason: str | None) -> Any:
+def _counted(made: Any) -> Usage | None:
+    counted = getattr(made, "usage", None)
+    return Usage(counted.prompt_tokens or 0, counted.completion_tokens or 0) if counted else None
+
+
+async def _chunk(number: str, model: str, delta: dict[str, Any], finish_reason: str | None) -> Any:
     litellm = await imported()
     return litellm.ModelResponseStream(
-        model=model, choices=[{"index": 0, "delta": delta, "finish_reason": finish_reason}]
+        id=number, model=model, choices=[{"index": 0, "delta": delta, "finish_reason": finish_reason}]
     )
 
 

@@ -8,11 +8,12 @@ from contextlib import aclosing
 from typing import Any
 
 from jupyter_skills.errors import ModelRefused
-from jupyter_skills.models.client import ModelFacts, ModelRequest, Piece, ReasoningDelta, TextDelta
-from jupyter_skills.models.litellm_errors import broke_off, missing_keys, translated
+from jupyter_skills.models.client import ModelFacts, ModelRequest, Piece, Prices, ReasoningDelta, TextDelta
+from jupyter_skills.models.litellm_call import Call, Overheard, is_openais
+from jupyter_skills.models.litellm_errors import broke_off, missing_keys, refused, translated
 from jupyter_skills.models.litellm_facts import PRICES, count_of, facts_of, prices_in
 from jupyter_skills.models.litellm_import import imported
-from jupyter_skills.models.litellm_reply import reasoning_of, reply_of, text_of
+from jupyter_skills.models.litellm_reply import reasoning_of, refusal_of, reply_of, text_of
 from jupyter_skills.models.messages import copied
 from jupyter_skills.models.pump import Pump
 
@@ -48,16 +49,22 @@ class LitellmClient:
         """See ``ModelClient``; a reply that comes whole is yielded in pieces too, one of each kind."""
         litellm = await imported()
         arguments = _complete(litellm, request)
+        heard: list[str] = []
 
-        def call() -> Any:
-            return litellm.acompletion(
-                model=request.model,
-                messages=copied(list(request.messages)),
-                stream=request.stream,
-                timeout=request.timeout + _LATER,
-                **({"tools": copied(list(request.tools))} if request.tools else {}),
-                **arguments,
+        async def call() -> Any:
+            response = await Call(
+                litellm.acompletion(
+                    model=request.model,
+                    messages=copied(list(request.messages)),
+                    stream=request.stream,
+                    timeout=request.timeout + _LATER,
+                    **({"tools": copied(list(request.tools))} if request.tools else {}),
+                    **arguments,
+                )
             )
+            if is_openais(stream := getattr(response, "completion_stream", None)):
+                response.completion_stream = Overheard(stream, heard)
+            return response
 
         pump = Pump(call, stream=request.stream, silence=request.timeout)
         chunks: list[Any] = []
@@ -71,7 +78,11 @@ class LitellmClient:
                         if text := text_of(chunk):
                             yield TextDelta(text)
             response = await _built(litellm, request, pump.response, chunks) if request.stream else pump.response
-        reply = reply_of(litellm, response, len(request.messages), prices_in(request.arguments))
+            if (reason := refusal_of(response, "".join(heard))) is not None:
+                raise refused(request, arguments, reason)
+            prices = prices_in(request.arguments)
+            free = facts_of(litellm, request.model, request.arguments).prices == Prices(0.0, 0.0)
+            reply = reply_of(litellm, response, request.messages, prices, free=free)
         if not request.stream:
             if reasoning := reply.message.get("reasoning_content"):
                 yield ReasoningDelta(reasoning)
@@ -87,9 +98,8 @@ def _complete(litellm: Any, request: ModelRequest) -> dict[str, Any]:
             f"JupyterSkills.completion_kwargs may not set {', '.join(taken)}",
             "Use the option or the setting of its own that there is for that",
         )
-    if prices_in(arguments) is not None:
-        for name in PRICES:  # litellm would take them for everybody's, and for good
-            del arguments[name]
+    for name in PRICES:  # litellm would take them for everybody's, and for good
+        arguments.pop(name, None)
     own_server = arguments.get("api_base") or arguments.get("base_url")
     if own_server and not arguments.get("api_key") and missing_keys(litellm, request.model):
         arguments["api_key"] = _NO_KEY

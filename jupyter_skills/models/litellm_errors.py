@@ -26,6 +26,13 @@ from jupyter_skills.models.litellm_said import chain, headers, masked, said, sta
 # Too many requests, a bad or tired gateway, and Anthropic's "overloaded".
 _BUSY = {429, 502, 503, 504, 529}
 
+_BUSY_WORDS = re.compile(r"\boverloaded\b|rate[ _]limit|too many requests", re.IGNORECASE)
+_KEYLESS = re.compile(r"missing credentials|api_key client option must be set", re.IGNORECASE)
+_REPEATS = "repeating the same chunk"
+
+# The package of a module that litellm only needs for some providers, where the names differ.
+_PACKAGES = {"google": "google-auth", "vertexai": "google-cloud-aiplatform"}
+
 _OVERLONG = re.compile(
     r"context_length_exceeded|(?:maximum|max) context|context (?:length|window|limit|size)|(?:prompt|input) is too long"
     r"|too many (?:input )?tokens|maximum number of (?:input )?tokens|reduce the length"
@@ -70,6 +77,14 @@ def broke_off(request: ModelRequest) -> ModelBrokeOff:
     return ModelBrokeOff(f"The answer of '{request.model}' broke off in the middle", "Run the cell again")
 
 
+def refused(request: ModelRequest, arguments: dict[str, Any], reason: str) -> ContentRefused:
+    """The error for a provider that answers, but with nothing else than that it will not."""
+    return ContentRefused(
+        f"The provider of '{request.model}' will not answer this: {masked(reason, arguments)}",
+        "Put it in other words, or try another model",
+    )
+
+
 def missing_keys(litellm: Any, model: str) -> list[str]:
     """The environment variables that would hold the provider's key, where none does."""
     try:
@@ -81,31 +96,54 @@ def missing_keys(litellm: Any, model: str) -> list[str]:
 
 def _translate(litellm: Any, request: ModelRequest, arguments: dict[str, Any], error: Exception) -> ModelProblem:
     errors = litellm.exceptions
-    seen = statuses(error)
+    in_stream = isinstance(error, errors.MidStreamFallbackError)
+    if _REPEATS in str(error):
+        return ModelBrokeOff(
+            f"The answer of '{request.model}' said the same again and again, and was stopped",
+            "Put the request in other words, or try another model",
+        )
     if isinstance(error, errors.MidStreamFallbackError):
-        if not error.is_pre_first_chunk:
-            return broke_off(request)
+        first, text_came = error.is_pre_first_chunk, bool(error.generated_content)
         error = error.original_exception or error
+        if not first:
+            # Nobody has seen anything yet, so that what the provider says of it can be heeded.
+            problem = None if text_came else _told(litellm, request, arguments, error, in_stream=True)
+            return problem if isinstance(problem, ModelBusy | ModelRefused) else broke_off(request)
+    return _told(litellm, request, arguments, error, in_stream=in_stream)
+
+
+def _told(
+    litellm: Any, request: ModelRequest, arguments: dict[str, Any], error: Exception, *, in_stream: bool
+) -> ModelProblem:
+    errors, seen = litellm.exceptions, statuses(error)
     model, quoted = request.model, masked(said(error), arguments)
     if "LLM Provider NOT provided" in str(error):
         return ModelUnknown(
             f"No provider is known for the model '{model}'",
             "Put the provider before the name, as in 'openai/gpt-4o' or 'anthropic/claude-sonnet-4-5'",
         )
-    if _caused_by_connection(error):
-        return _unreachable(request, "can't be reached")
+    if (ours := _before_sending(request, error)) is not None:
+        return ours
     status = seen[0] if seen else 500
+    unconnected = _caused_by_connection(error)
     missing = [] if arguments.get("api_key") else missing_keys(litellm, model)
-    if status in (401, 403) or (missing and isinstance(error, errors.InternalServerError | errors.APIConnectionError)):
-        if missing:
-            return ModelKeyMissing(
-                f"There is no key for '{model}'",
-                f"Set {' or '.join(missing)} in the environment that Jupyter starts in",
-            )
+    keyless = _KEYLESS.search(str(error)) is not None
+    if keyless or (
+        missing
+        and (
+            unconnected
+            or status in (401, 403)
+            or isinstance(error, errors.InternalServerError | errors.APIConnectionError)
+        )
+    ):
+        return _keyless(model, missing)
+    if unconnected:
+        return _unreachable(request, "can't be reached")
+    if status in (401, 403):
         return ModelKeyMissing(f"The provider of '{model}' refused the key: {quoted}", "Check the key and its rights")
-    if (refused := _refused_for(errors, request, error, seen, quoted)) is not None:
-        return refused
-    if _BUSY & set(seen):
+    if (refusal := _refused_for(errors, request, error, seen, quoted, in_stream=in_stream)) is not None:
+        return refusal
+    if _BUSY & set(seen) or (status >= 500 and _BUSY_WORDS.search(words(error))):
         return ModelBusy(
             f"The provider of '{model}' asks to wait: {quoted}",
             "Wait a little and run the cell again",
@@ -119,15 +157,44 @@ def _translate(litellm: Any, request: ModelRequest, arguments: dict[str, Any], e
         return ModelRefused(
             f"The provider of '{model}' refused the request: {quoted}", "Correct what it names, then run the cell again"
         )
+    if isinstance(chain(error)[-1], LookupError | AttributeError):
+        quoted = "its answer can't be read"  # Python's own words for that help nobody
     return ModelFailed(f"The provider of '{model}' failed: {quoted}", "Run the cell again, or try another model")
 
 
+def _before_sending(request: ModelRequest, error: Exception) -> ModelProblem | None:
+    """What litellm met on this side of the network, and no provider is to blame for."""
+    for link in chain(error):
+        if isinstance(link, UnicodeEncodeError):
+            return ModelRefused(
+                f"The request to '{request.model}' holds {link.object[link.start : link.end]!a}, half a character that"
+                " is no text",
+                "Leave it out, as with text.encode(errors='ignore').decode()",
+            )
+        if isinstance(link, ModuleNotFoundError) and link.name:
+            module = link.name.partition(".")[0]
+            package = _PACKAGES.get(module, module)
+            return ModelFailed(
+                f"'{request.model}' can't be reached without the Python package {package}",
+                f"Install it with '%pip install {package}', then run the cell again",
+            )
+    return None
+
+
+def _keyless(model: str, missing: list[str]) -> ModelKeyMissing:
+    # Several keys are other names of the same one; what else a provider wants belongs together.
+    either = " or " if all(name.endswith("_API_KEY") for name in missing) else " and "
+    step = f"Set {either.join(missing)} in the environment that Jupyter starts in" if missing else "Check the key"
+    return ModelKeyMissing(f"There is no key for '{model}'", step)
+
+
 def _refused_for(
-    errors: Any, request: ModelRequest, error: Exception, seen: list[int], quoted: str
+    errors: Any, request: ModelRequest, error: Exception, seen: list[int], quoted: str, *, in_stream: bool
 ) -> ModelRefused | None:
     """The refusals that can be told from each other by their class or, as most providers have none, their words."""
     model, text = request.model, words(error)
-    refused = any(400 <= status < 500 for status in seen)
+    # In the middle of a stream there is often no status to tell by.
+    refused = in_stream or any(400 <= status < 500 for status in seen)
     if isinstance(error, errors.ContextWindowExceededError) or (refused and _OVERLONG.search(text)):
         return ModelOverlong(
             f"The request is longer than '{model}' takes in: {quoted}",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jupyter_skills.models.client import ModelFacts, ModelRequest, Prices
+from jupyter_skills.models.messages import media_tokens
 
-# A picture takes 85 to 1,600 tokens by its size and the provider, a page of a document 1,500 to 3,000: about 60 kB.
-_PICTURE_TOKENS = 800
-_ENCODED_CHARACTERS_PER_TOKEN = 40
 _CHARACTERS_PER_TOKEN = 4
 
 PRICES = ("input_cost_per_token", "output_cost_per_token")
@@ -65,11 +65,27 @@ def _flag(entry: Mapping[str, Any], name: str) -> bool | None:
 
 
 def prices_in(table: Mapping[str, Any]) -> Prices | None:
-    """The prices in a table's entry, or among the arguments of a request, by litellm's names."""
-    prompt, completion = map(table.get, PRICES)
-    if not isinstance(prompt, int | float) or not isinstance(completion, int | float):
+    """The prices in a table's entry, or among the arguments of a request, by litellm's names.
+
+    Many a long request costs more for each token; the highest price is taken, for limits are to hold.
+    """
+    prompt, completion = (_highest(table, name) for name in PRICES)
+    return None if prompt is None or completion is None else Prices(prompt, completion)
+
+
+def _highest(table: Mapping[str, Any], name: str) -> float | None:
+    usual = _price(table.get(name))
+    tiers = [_price(held) for key, held in table.items() if re.fullmatch(rf"{name}_above_\d+k_tokens", str(key))]
+    return None if usual is None else max([usual, *(price for price in tiers if price is not None)])
+
+
+def _price(value: Any) -> float | None:
+    """A price, also if it was written as text; nothing costs an infinite sum, or less than nothing."""
+    try:
+        price = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
+    except (ValueError, OverflowError):
         return None
-    return Prices(float(prompt), float(completion))
+    return price if math.isfinite(price) and price >= 0 else None
 
 
 def count_of(litellm: Any, request: ModelRequest) -> int:
@@ -91,13 +107,7 @@ def _without_media(request: ModelRequest) -> tuple[list[dict[str, Any]], int]:
         content = message.get("content")
         if isinstance(content, list):
             media = [part for part in content if part.get("type") != "text"]
-            tokens += sum(map(_media_tokens, media))
+            tokens += sum(map(media_tokens, media))
             message = {**message, "content": [part for part in content if part.get("type") == "text"]}
         messages.append(message)
     return messages, tokens
-
-
-def _media_tokens(part: Mapping[str, Any]) -> int:
-    if "image" in str(part.get("type")):
-        return _PICTURE_TOKENS
-    return len(json.dumps(part, default=str)) // _ENCODED_CHARACTERS_PER_TOKEN

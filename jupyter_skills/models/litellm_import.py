@@ -28,6 +28,7 @@ def _import() -> Any:
     finally:
         if before is None:
             os.environ.pop(switch, None)
+    litellm.REPEATED_STREAMING_CHUNK_LIMIT = 10_000  # a table may well repeat itself a hundred times
     litellm.suppress_debug_info = True  # else it prints advertisements into the cell
     litellm.disable_hf_tokenizer_download = True  # else counting tokens, and building some replies, asks a web server
     _litellm = litellm

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
 from jupyter_skills.models.client import Message, ModelReply, Prices, ToolCall, Usage
-from jupyter_skills.models.messages import PROVIDERS_OWN
+from jupyter_skills.models.messages import PROVIDERS_OWN, accepted_name, ids_in, unused_ids
 
 
 def text_of(chunk: Any) -> str:
@@ -21,25 +21,36 @@ def reasoning_of(chunk: Any) -> str:
     return (getattr(chunk.choices[0].delta, "reasoning_content", None) or "") if chunk.choices else ""
 
 
-def reply_of(litellm: Any, response: Any, place: int, prices: Prices | None = None) -> ModelReply:
+def reply_of(
+    litellm: Any,
+    response: Any,
+    messages: Iterable[Mapping[str, Any]] = (),
+    prices: Prices | None = None,
+    *,
+    free: bool = False,
+) -> ModelReply:
     """A whole answer.
 
     Args:
         litellm: The library.
         response: Its response, built from the chunks if it was a stream.
-        place: Where in the conversation the answer stands; names calls that the provider gave no name of their own.
+        messages: The conversation so far: a call that the provider gave no id of its own gets one that isn't there.
         prices: What the user says that the model costs.
+        free: Whether it is known to cost nothing, however much it says.
+
+    Raises:
+        IndexError: There is no answer in the response.
     """
     choice = response.choices[0]
+    given = choice.message.tool_calls or ()
+    fresh_ids = unused_ids("call", ids_in(messages) | {str(call.id) for call in given})
     calls: list[ToolCall] = []
     sent_back: list[dict[str, Any]] = []
-    for number, call in enumerate(choice.message.tool_calls or ()):
+    for call in given:
         fresh = call.id and call.id not in [other.id for other in calls]
-        ours = ToolCall(
-            call.id if fresh else f"call_{place}_{number}", call.function.name or "", call.function.arguments or ""
-        )
+        ours = ToolCall(call.id if fresh else next(fresh_ids), call.function.name or "", call.function.arguments or "")
         calls.append(ours)
-        function = {"name": _name(ours), "arguments": _object(ours)}
+        function = {"name": accepted_name(ours.name), "arguments": _object(ours)}
         sent_back.append({"id": ours.id, "type": "function", "function": function, **_kept(call, call.function)})
     text = _text(choice.message.content)
     message: Message = {"role": "assistant", "content": text or ("" if not calls else None)}
@@ -48,14 +59,33 @@ def reply_of(litellm: Any, response: Any, place: int, prices: Prices | None = No
     message |= _kept(choice.message)
     counted = getattr(response, "usage", None)
     usage = Usage(counted.prompt_tokens or 0, counted.completion_tokens or 0) if counted else Usage()
+    if usage == Usage():
+        cost = 0.0 if free else None  # nobody has counted
+    else:
+        cost = _cost(litellm, response) if prices is None else _priced(usage, prices)
     return ModelReply(
         message=message,
         tool_calls=tuple(calls),
         finish_reason=choice.finish_reason or "stop",
         usage=usage,
-        cost=_cost(litellm, response) if prices is None else _priced(usage, prices),
+        cost=cost,
         raw=response,
     )
+
+
+def refusal_of(response: Any, heard: str = "") -> str | None:
+    """Why the provider would not answer; None if it has answered, be it in part.
+
+    Args:
+        response: See ``reply_of``.
+        heard: What was said in a stream of why: litellm puts it into no response.
+    """
+    choice = response.choices[0]
+    if _text(choice.message.content) or choice.message.tool_calls:
+        return None
+    own = getattr(choice.message, "provider_specific_fields", None) or {}
+    reason = heard or str(own.get("refusal") or getattr(choice.message, "refusal", None) or "")
+    return reason or ("it gave no reason" if choice.finish_reason == "content_filter" else None)
 
 
 def _text(content: Any) -> str:
@@ -80,11 +110,6 @@ def _filled(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {name: held for name, held in value.items() if held is not None and name not in PROVIDERS_OWN}
-
-
-def _name(call: ToolCall) -> str:
-    """A name that every provider takes back; the tool's result says what was wrong with another."""
-    return call.name if re.fullmatch(r"[\w-]{1,64}", call.name, re.ASCII) else "unknown"
 
 
 def _object(call: ToolCall) -> str:

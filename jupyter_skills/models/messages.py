@@ -1,10 +1,12 @@
-"""Messages of a conversation, as another provider takes them."""
+"""Messages of a conversation: what every provider takes, and what can be read from them."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from itertools import count
 from typing import Any
 
 from jupyter_skills.models.client import Message
@@ -13,16 +15,38 @@ PROVIDERS_OWN = ("reasoning_content", "thinking_blocks", "provider_specific_fiel
 """What a provider wants back in the next request beside the text and the calls, and another would refuse."""
 
 
+# A picture takes 85 to 1,600 tokens by its size and the provider, a page of a document 1,500 to 3,000: about 60 kB.
+_PICTURE_TOKENS = 800
+_ENCODED_CHARACTERS_PER_TOKEN = 40
+
+_FUNCTION = re.compile(r"[\w-]{1,64}", re.ASCII)
+
 # A name of a call that every provider takes: litellm writes Gemini's signatures into these, hundreds of characters.
 _NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
+
+
+def function_name(tool: Mapping[str, Any]) -> str:
+    """The name of a tool; empty for one that is no function, which the provider does by itself."""
+    function = tool.get("function")
+    return str(function.get("name", "")) if isinstance(function, Mapping) else ""
+
+
+def media_tokens(part: Mapping[str, Any]) -> int:
+    """About how many tokens a picture or a document in a message's content is."""
+    if "image" in str(part.get("type")):
+        return _PICTURE_TOKENS
+    return len(json.dumps(part, default=str)) // _ENCODED_CHARACTERS_PER_TOKEN
 
 
 def portable(messages: Sequence[Message]) -> list[Message]:
     """Copies without what only the provider that wrote them understands."""
     names: dict[str, str] = {}
+    fresh = unused_ids("call", ids_in(messages))
 
     def name(given: str) -> str:
-        return names.setdefault(given, given if _NAME.fullmatch(given) else f"call_{len(names)}_anew")
+        if given not in names:
+            names[given] = given if _NAME.fullmatch(given) else next(fresh)
+        return names[given]
 
     return [_portable(message, name) for message in messages]
 
@@ -48,3 +72,28 @@ def copied(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: copied(held) for key, held in value.items()}
     return [copied(held) for held in value] if isinstance(value, list | tuple) else value
+
+
+def ids_in(messages: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The ids of all calls in messages, and of those that they answer."""
+    found: set[str] = set()
+    for message in messages:
+        found |= {str(call.get("id")) for call in message.get("tool_calls") or ()}
+        found.add(str(message.get("tool_call_id")))
+    return found
+
+
+def unused_ids(kind: str, taken: Iterable[str]) -> Iterator[str]:
+    """Ids for calls that have none, always the same ones for the same conversation.
+
+    Args:
+        kind: What they begin with.
+        taken: Ids that they must not repeat.
+    """
+    held = set(taken)
+    return (made for number in count(1) if (made := f"{kind}_{number}") not in held)
+
+
+def accepted_name(name: str) -> str:
+    """A function's name that every provider takes back; the call's result says what was wrong with another."""
+    return name if _FUNCTION.fullmatch(name) else "unknown"

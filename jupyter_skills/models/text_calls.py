@@ -6,7 +6,7 @@ is read back.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Literal
@@ -20,12 +20,15 @@ from jupyter_skills.models.client import (
     ModelRequest,
     Pause,
     Piece,
+    ReasoningDelta,
     Remark,
     TextDelta,
     ToolCall,
 )
 from jupyter_skills.models.fences import CallReader
+from jupyter_skills.models.messages import ids_in, unused_ids
 from jupyter_skills.models.text_protocol import call_of, in_words
+from jupyter_skills.models.thoughts import ThoughtReader
 
 Mode = Literal["auto", "native", "text"]
 
@@ -98,29 +101,35 @@ class TextCalls:
         return _in_words(request) if wordy and _concerned(request) else request
 
     async def _read(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
-        reader = CallReader()
+        thoughts, reader = ThoughtReader(), CallReader()
+        thought: list[str] = []
         said: list[str] = []
         blank = ""  # what may be nothing but the empty lines before a call
         taken = 0
         async with aclosing(self._client.answer(_in_words(request))) as pieces:
             async for piece in pieces:
                 if isinstance(piece, ModelReply):
-                    prose = blank + reader.feed(piece.text[taken:]) + reader.end()
+                    mused, rest = thoughts.feed(piece.text[taken:], last=True)
+                    prose = blank + reader.feed(rest) + reader.end()
                     prose = prose.rstrip() if reader.blocks else prose
                     blank = ""
                 elif isinstance(piece, TextDelta):
                     taken += len(piece.text)
-                    prose = blank + reader.feed(piece.text)
+                    mused, rest = thoughts.feed(piece.text)
+                    prose = blank + reader.feed(rest)
                     ends = len(prose.rstrip())
                     prose, blank = prose[:ends], prose[ends:]
                 else:
                     yield piece
                     continue
+                if mused:
+                    thought.append(mused)
+                    yield ReasoningDelta(mused)
                 if prose:
                     said.append(prose)
                     yield TextDelta(prose)
                 if isinstance(piece, ModelReply):
-                    yield _with_calls(request, piece, reader, "".join(said))
+                    yield _with_calls(request, _thoughtful(piece, "".join(thought), said), reader, "".join(said))
 
 
 def _place(model: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
@@ -138,15 +147,24 @@ def _in_words(request: ModelRequest) -> ModelRequest:
     return replace(request, messages=in_words(request.messages, request.tools), tools=(), arguments=arguments)
 
 
+def _thoughtful(reply: ModelReply, thought: str, said: Sequence[str]) -> ModelReply:
+    """A reply whose thoughts stand where providers put them that know of thoughts."""
+    if not thought:
+        return reply
+    reasoning = f"{reply.message.get('reasoning_content') or ''}{thought}"
+    return replace(reply, message={**reply.message, "content": "".join(said), "reasoning_content": reasoning})
+
+
 def _with_calls(request: ModelRequest, reply: ModelReply, reader: CallReader, prose: str) -> ModelReply:
     if not reader.blocks:
         return reply
     calls: list[ToolCall] = []
     sent_back: list[Message] = []
-    for number, block in enumerate(reader.blocks):
+    ids = unused_ids("text", ids_in(request.messages))
+    for block in reader.blocks:
         # An end that is missing is taken for granted if the model meant to end there.
         whole = block.closed or reply.finish_reason == "stop"
-        call, message = call_of(block, f"text_{len(request.messages)}_{number}", request.tools, whole=whole)
+        call, message = call_of(block, next(ids), request.tools, whole=whole)
         calls.append(call)
         sent_back.append(message)
     message = {**reply.message, "content": prose or None, "tool_calls": sent_back}

@@ -9,6 +9,7 @@ from typing import Any
 
 from jupyter_skills.models.client import Message, ToolCall
 from jupyter_skills.models.fences import Block, fenced
+from jupyter_skills.models.messages import accepted_name, function_name
 
 _RULES = """\
 # Tools
@@ -36,7 +37,7 @@ def described(tools: Sequence[Mapping[str, Any]]) -> str:
 
 def _functions(tools: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Those that are functions; what else a caller may have put there is the provider's own to do."""
-    return [tool["function"] for tool in tools if "function" in tool]
+    return [tool["function"] for tool in tools if function_name(tool)]
 
 
 def _tool(function: Mapping[str, Any]) -> str:
@@ -91,7 +92,7 @@ def call_of(
     else:
         kept = json.dumps({_UNREAD: block.body}, ensure_ascii=False)
         arguments = block.body if whole else f"{block.body}…"
-    function = {"name": block.name, "arguments": kept}
+    function = {"name": accepted_name(block.name), "arguments": kept}
     return ToolCall(name, block.name, arguments), {"id": name, "type": "function", "function": function}
 
 

@@ -114,7 +114,7 @@ def parse_ask(line: str, prog: str = "%%ask") -> tuple[argparse.Namespace, str]:
     words: list[str] = []
     at = 0
     while (match := _WORD.match(line, at)) and _OPTION.match(match[1]):
-        word, at = match[1], match.end()
+        word, at = match[1], _closed(line, match.end())
         name, equals, _ = word.partition("=")
         if name not in takes_value and not any(name.startswith(short) for short in takes_value if len(short) == 2):
             parser.error(f"there is no option {name}")
@@ -123,8 +123,15 @@ def parse_ask(line: str, prog: str = "%%ask") -> tuple[argparse.Namespace, str]:
             value = _WORD.match(line, at)
             if value:
                 words += split_words(value[1])
-                at = value.end()
+                at = _closed(line, value.end())
     return parser.parse(words), line[at:].strip()
+
+
+def _closed(line: str, end: int) -> int:
+    """Where a word ends; it has no end if a quotation mark in it was left open."""
+    if line[end : end + 1] in ("'", '"'):
+        raise UsageProblem("A quotation mark is not closed", "Close it")
+    return end
 
 
 def _positive(kind: type[int] | type[float]) -> Callable[[str], float]:

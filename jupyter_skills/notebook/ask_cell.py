@@ -6,12 +6,14 @@ import argparse
 import os
 import time
 from collections.abc import Sequence
+from functools import partial
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.ask import ask
 from jupyter_skills.agent.conversation import Conversation
-from jupyter_skills.agent.events import Ended, Event, Notice
+from jupyter_skills.agent.events import CallFinished, Ended, Event, Notice
 from jupyter_skills.agent.router import Router
 from jupyter_skills.context.described import describe
 from jupyter_skills.context.interpolation import interpolated
@@ -26,6 +28,9 @@ from jupyter_skills.rendering.saving import save
 
 if TYPE_CHECKING:
     from jupyter_skills.notebook.session import Session
+
+# IPython's own; without them no cell runs any more.
+_TAKEN = ("get_ipython", "exit", "quit")
 
 
 class AskCell:
@@ -42,6 +47,7 @@ class AskCell:
         self._options = options
         self._text = text
         self._renderer = renderer_for(session.shell)
+        self._redactor = Redactor.of(os.environ, session.shell.user_ns)
         self._began = time.monotonic()
 
     async def run(self) -> None:
@@ -51,9 +57,10 @@ class AskCell:
             SkillsError: Something went wrong, or was stopped; what there is until then is shown, kept and bound.
         """
         session, options = self._session, self._options
-        if options.output and not options.output.isidentifier():
-            raise UsageProblem(f"'{options.output}' can't be the name of a variable", "Give another with -o")
-        skills, broken = session.skills_for(options.skill)
+        if options.output:
+            _check_name(options.output)
+            session.shell.push({options.output: Answer("", options.model or "", "failed")})  # the last cell's is gone
+        skills, broken = session.skills_for(options.skill, load=not options.dry_run)
         router = Places(session, consent_given=options.yes).router(options.run, skills)
         self._check_place(router)
         with session.shown_by(self._renderer):
@@ -78,9 +85,9 @@ class AskCell:
                     dry_run=options.dry_run,
                     conversation=conversation,
                     router=router,
-                    redactor=Redactor.of(os.environ, session.shell.user_ns),
+                    redactor=self._redactor,
                     emit=self._emit,
-                    keep=save,
+                    keep=partial(save, base=session.folder),
                     settings=session.settings,
                 )
             finally:
@@ -100,11 +107,8 @@ class AskCell:
     def _prompt(self) -> Sequence[Part]:
         shell = self._session.shell
 
-        def value_of(expression: str) -> object:
-            with blocking():  # the user's own code: an interrupt stops it as anywhere else
-                return shell.ev(expression)
-
-        parts, notices = interpolated(self._text, value_of, describe)
+        with blocking():  # the user's own code: an interrupt stops it as anywhere else
+            parts, notices = interpolated(self._text, shell.ev, partial(describe, redact=self._redactor.redact))
         for notice in notices:
             self._emit(Notice(notice))
         return parts
@@ -126,8 +130,10 @@ class AskCell:
     def _emit(self, event: Event) -> None:
         if isinstance(event, Ended):
             self._end(event.answer)
-        else:
-            self._renderer.show(event)
+            return
+        if isinstance(event, CallFinished) and event.execution is not None:
+            self._redactor.learn(os.environ, self._session.shell.user_ns)  # code may have read keys from a file
+        self._renderer.show(event)
 
     def _end(self, answer: Answer) -> None:
         self._session.note(answer)
@@ -137,3 +143,8 @@ class AskCell:
             self._renderer.settle()  # the error itself comes after it
         else:
             self._renderer.finish(answer, time.monotonic() - self._began)
+
+
+def _check_name(name: str) -> None:
+    if not name.isidentifier() or iskeyword(name) or name.startswith("__") or name in _TAKEN:
+        raise UsageProblem(f"'{name}' can't be the name of a variable", "Give another with -o")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -45,6 +48,7 @@ class Session:
         self.registry = Registry(kernel_of(shell), tell=_warn)
         self.trust = TrustLedger()
         self.copies = SkillCopies()
+        self.folder = Path.cwd()  # of the notebook, wherever its code goes later
         self.conversation: Conversation | None = None
         self.last_answer: Answer | None = None
         self.executions: list[Logged] = []
@@ -64,7 +68,7 @@ class Session:
         Raises:
             SkillsError: Something went wrong, and ``--soft`` was not given.
         """
-        await self._ask(*parse_ask(line), cell.removesuffix("\n"), "%%ask")
+        await self._ask(*parse_ask(line), cell.removesuffix("\n").removesuffix("\r"), "%%ask")
 
     async def ask_line(self, line: str) -> None:
         """Runs an ``%ask`` line; see ``ask_cell``."""
@@ -106,7 +110,6 @@ class Session:
         if options.help:
             print(ask_parser(magic).format_help())  # noqa: T201 -- help is what was asked for
             return
-        from jupyter_skills.notebook.ask_cell import AskCell
         from jupyter_skills.notebook.interrupt import interruptible
 
         if self._busy:
@@ -114,7 +117,9 @@ class Session:
         self._busy = True
         try:
             with interruptible():
-                await AskCell(self, options, "\n".join(filter(None, (words, cell)))).run()
+                # On a thread, for the first import takes long, and this one must hear an interrupt.
+                ask_cell = await asyncio.to_thread(import_module, "jupyter_skills.notebook.ask_cell")
+                await ask_cell.AskCell(self, options, "\n".join(filter(None, (words, cell)))).run()
         except SkillsError as error:
             if not options.soft:
                 raise
@@ -139,11 +144,12 @@ class Session:
         if answer.shares:
             self.last_answer = answer
 
-    def skills_for(self, names: list[str] | None) -> tuple[list[LoadedSkill], list[SkillProblem]]:
+    def skills_for(self, names: list[str] | None, *, load: bool = True) -> tuple[list[LoadedSkill], list[SkillProblem]]:
         """The skills for one turn, and what is wrong with loaded ones that have to be left out.
 
         Args:
             names: Just these, loading them if need be; None for all that are loaded.
+            load: Whether those that had to be loaded stay so.
 
         Raises:
             SkillProblem: One that was named can't be had.
@@ -153,6 +159,10 @@ class Session:
         if names is None:
             return self.registry.refreshed()
         found = {name: None if name in self.registry else resolve(name) for name in names}  # all or none
+        if not load:
+            there, _ = self.registry.refreshed()
+            loaded = {entry.skill.name: entry for entry in there}
+            return [LoadedSkill(skill) if skill else loaded[name] for name, skill in found.items()], []
         for skill in filter(None, found.values()):
             self.registry.load(skill)
         wanted = dict.fromkeys(skill.name if skill else name for name, skill in found.items())

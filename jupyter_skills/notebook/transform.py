@@ -9,23 +9,26 @@ Registered before all of IPython's input transformers, some of which change what
 from __future__ import annotations
 
 import re
+import sys
 from itertools import dropwhile
 
+from IPython.core.interactiveshell import InteractiveShell
+
+_MAGICS = {InteractiveShell.run_cell_magic.__code__, InteractiveShell.run_line_magic.__code__}
 _CELL = re.compile(r"(?P<indent>[ \t]*)%%ask(?![\w?])")
 _LINE = re.compile(r"[ \t]*%ask(?![\w?])")
 
 
 def await_ask(lines: list[str]) -> list[str]:
     """Called by IPython with the lines of each cell; leaves all other cells as they are."""
-    cell = list(dropwhile(_is_blank, lines))
-    if not cell:
+    text = "".join(dropwhile(_is_blank, lines))  # IPython takes more for ends of lines than typing makes
+    first, _, rest = text.partition("\n")
+    if not (match := _CELL.match(first) or _LINE.match(first)) or _in_magic():
         return lines
-    first = cell[0].rstrip("\n")
-    if match := _CELL.match(first):
-        return [_call("ask_cell", first[match.end() :], "".join(_dedented(cell[1:], match["indent"])))]
-    if all(map(_is_blank, cell[1:])) and (match := _LINE.match(first)):
-        return [_call("ask_line", first[match.end() :])]
-    return lines
+    words = first[match.end() :].removesuffix("\r")
+    if match.re is _CELL:
+        return [_call("ask_cell", words, _dedented(rest, match["indent"]))]
+    return lines if rest.strip() else [_call("ask_line", words)]
 
 
 # IPython leaves such a transformer out when it only asks whether what was typed so far is complete. It
@@ -37,9 +40,18 @@ def _is_blank(line: str) -> bool:
     return not line.strip()
 
 
-def _dedented(lines: list[str], indent: str) -> list[str]:
+def _dedented(text: str, indent: str) -> str:
     """The lines as IPython takes those of a cell that is indented as a whole."""
-    return [line.removeprefix(indent) for line in lines]
+    return "\n".join(line.removeprefix(indent) for line in text.split("\n")) if indent else text
+
+
+def _in_magic() -> bool:
+    """Whether another magic runs this cell, such as ``%%time``: these don't await, so the plain magic has to do."""
+    frame = sys._getframe()
+    while frame := frame.f_back:  # type: ignore[assignment]
+        if frame.f_code in _MAGICS:
+            return True
+    return False
 
 
 def _call(method: str, *texts: str) -> str:

@@ -11,26 +11,28 @@ from jupyter_skills.execution.result import GeneratedFile
 FOLDER = "ask_files"
 
 
-def save(file: GeneratedFile, folder: str = FOLDER) -> GeneratedFile:
-    """Saves a file below a folder in the working folder and never over another one.
+def save(file: GeneratedFile, folder: str = FOLDER, base: Path | None = None) -> GeneratedFile:
+    """Saves a file below a folder and never over another one.
 
     A file of that name with the same bytes is taken as this one; with other bytes it stays, and this one
     gets a number.
 
     Args:
         file: The file; one that is saved already stays where it is.
-        folder: The folder, relative to the working folder.
+        folder: The folder, relative to ``base``.
+        base: The notebook's folder; the working folder if not given.
 
     Returns:
-        The file with ``saved_as`` set.
+        The file with ``saved_as`` set, relative to ``base``, as the notebook's page would have it.
 
     Raises:
         OSError: It can't be written there.
     """
     if file.saved_as:
         return file
-    wanted = Path(folder, *file.path.split("/"))
-    if not wanted.parent.resolve().is_relative_to(Path.cwd() / folder):
+    base = base or Path.cwd()
+    wanted = Path(base, folder, *file.path.split("/"))
+    if not wanted.parent.resolve().is_relative_to(base.resolve() / folder):
         raise OSError(EXDEV, f"a link in {folder} leads elsewhere")
     wanted.parent.mkdir(parents=True, exist_ok=True)
     number, target = 1, wanted
@@ -39,7 +41,7 @@ def save(file: GeneratedFile, folder: str = FOLDER) -> GeneratedFile:
             break
         number += 1
         target = wanted.with_stem(f"{wanted.stem}-{number}")
-    return replace(file, saved_as=target.as_posix())
+    return replace(file, saved_as=target.relative_to(base).as_posix())
 
 
 def _write_new(path: Path, content: bytes) -> bool:

@@ -17,6 +17,7 @@ from jupyter_skills.agent.events import (
     Waiting,
 )
 from jupyter_skills.execution.output import clean_text
+from jupyter_skills.markup.cleaning import CleanPieces, without_turning
 from jupyter_skills.models.client import TextDelta
 from jupyter_skills.rendering.drafting import draft_text
 from jupyter_skills.rendering.waiting import Ticker
@@ -38,6 +39,7 @@ class TerminalRenderer:
         self._colours = self._watched and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         self._waiting = ""
         self._ticker = Ticker(self._show_waiting)
+        self._text = CleanPieces()
         self._printed: list[str] = []
         self._at_line_start = True
 
@@ -51,9 +53,9 @@ class TerminalRenderer:
             case Notice(text):
                 self._write(f"{clean_text(text)}\n")
             case TextDelta(text):
-                self._write(clean_text(text))
+                self._write(self._text.add(text))
             case TextDone():
-                self._write("\n\n")
+                self._write(f"{self._text.end()}\n\n")
             case CallStarted():
                 self._printed.clear()
                 self._write(f"╭─ {plain(call_title(event))}\n" + _bar(self._code(event)))
@@ -90,7 +92,7 @@ class TerminalRenderer:
         code = plain(call.code).rstrip()
         if not (code and self._colours):
             return code
-        from jupyter_skills.agent.highlight import coloured_for_terminal
+        from jupyter_skills.markup.highlight import coloured_for_terminal
 
         return coloured_for_terminal(code, call.language)
 
@@ -122,7 +124,7 @@ class TerminalRenderer:
     def _write(self, text: str) -> None:
         if text:
             self._at_line_start = text.endswith(("\n", _ERASE_LINE))
-            sys.stdout.write(text)
+            sys.stdout.write(without_turning(text))
             sys.stdout.flush()
 
 

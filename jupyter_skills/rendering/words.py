@@ -5,6 +5,7 @@ from __future__ import annotations
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.events import CallFinished, CallStarted
 from jupyter_skills.execution.result import GeneratedFile
+from jupyter_skills.markup.cleaning import clean
 
 PLACES = {"docker": "isolated kernel", "live": "this kernel"}
 _REASONS = {
@@ -16,7 +17,7 @@ _REASONS = {
     "length": "cut off by the model's own length limit",
     "content_filter": "cut off by the provider's content filter",
 }
-_OUTCOMES = {"error": "failed", "timeout": "stopped", "died": "kernel died"}
+_OUTCOMES = {"error": "failed", "timeout": "stopped", "died": "kernel died", "interrupted": "interrupted"}
 _LIMITS = {"out_of_memory": "out of memory", "process_limit": "too many processes", "disk_full": "no room left"}
 _SMALLEST = 0.0001  # dollars that are told
 _SHORTEST = 0.1  # seconds that are told
@@ -69,7 +70,7 @@ def price(dollars: float | None) -> str:
 def call_output(done: CallFinished) -> str:
     """What code printed, and its error, for a person to read."""
     if done.execution is None:
-        return "" if done.ok else done.result
+        return "" if done.ok else clean(done.result)
     run = done.execution
     return "\n".join(filter(None, (run.text.rstrip(), run.error, *run.notes)))
 

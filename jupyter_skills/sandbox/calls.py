@@ -14,6 +14,8 @@ from jupyter_skills.execution.result import Cause, Language, Outcome
 from jupyter_skills.sandbox.host import KernelHost, Look, ignore
 
 _INTERRUPT_GRACE = 2.0
+# Somebody waits for it to end, who was promised a second.
+_GIVEN_UP_GRACE = 0.7
 _SIGNALS = {int(number) for number in signal.Signals}
 _LOST = "Its variables and files are gone; the next call starts afresh."
 
@@ -59,7 +61,7 @@ class Call:
             return
         try:
             await self.host.interrupt()
-            await asyncio.wait_for(self.host.request("kernel_info_request", {}, ignore), _INTERRUPT_GRACE)
+            await asyncio.wait_for(self.host.request("kernel_info_request", {}, ignore), _GIVEN_UP_GRACE)
         except (TimeoutError, SandboxFailed):
             await self.host.end()
 

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,7 +40,7 @@ class Turn:
     Args:
         text: What it says.
         calls: What it calls for, after the text.
-        usage: Prompt and completion tokens to report.
+        usage: Prompt and completion tokens to report; None reports none.
         finish: The finish reason in OpenAI's words; found from the calls if not given.
         delay: Seconds to wait before the answer.
         piece: How many characters of text or arguments go into one chunk of a stream.
@@ -51,14 +51,18 @@ class Turn:
             stream as if that were all.
         reasoning: What it thinks before it speaks. Where providers sign that, it is signed, and a history that
             comes back without it is refused.
-        retry_after: Seconds to ask for when failing.
+        retry_after: Seconds to ask for when failing; a text is sent as it is.
         error_type: The kind of failure, as the provider names it.
         error_code: Its code, where the provider has one beside the kind.
+        fails_after: When failing, begin a stream with status 200 all the same, and fail after so many of its events.
+        refusal: Why it will not answer, in the words of its provider; Anthropic's has none.
+        headers: Further headers of a response that is no stream.
+        raw: The body of a response that is no stream, in place of what the rest comes to; a text is sent as HTML.
     """
 
     text: str = ""
     calls: Sequence[Call] = ()
-    usage: tuple[int, int] = (100, 20)
+    usage: tuple[int, int] | None = (100, 20)
     finish: str = ""
     delay: float = 0.0
     piece: int = 12
@@ -67,14 +71,24 @@ class Turn:
     message: str = "the script says to fail"
     break_off: Literal["", "abort", "quiet"] = ""
     reasoning: str = ""
-    retry_after: float | None = None
+    retry_after: float | str | None = None
     error_type: str = "scripted_error"
-    error_code: str | None = None
+    error_code: str | int | None = None
+    fails_after: int | None = None
+    refusal: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    raw: Any = None
 
     @property
     def finish_reason(self) -> str:
         """The finish reason in OpenAI's words."""
         return self.finish or ("tool_calls" if self.calls else "stop")
+
+    @property
+    def asked_wait(self) -> str | None:
+        """How long it asks to wait when failing, as it stands on the wire."""
+        wait = self.retry_after
+        return f"{wait:g}" if isinstance(wait, float | int) else wait
 
     @property
     def signature(self) -> str:
@@ -120,4 +134,5 @@ def exchanges_from_file(path: str | Path) -> list[Exchange]:
 def _turn(fields: dict[str, Any]) -> Turn:
     calls = [Call(tool, arguments) for call in fields.get("calls", ()) for tool, arguments in call.items()]
     rest = {key: value for key, value in fields.items() if key not in ("calls", "usage")}
-    return Turn(calls=calls, usage=tuple(fields.get("usage", (100, 20))), **rest)
+    usage = fields.get("usage", (100, 20))
+    return Turn(calls=calls, usage=usage and tuple(usage), **rest)

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -181,21 +181,24 @@ class _Handler(BaseHTTPRequestHandler):
         turn = self.scripted._turn_for(request, wire)
         time.sleep(turn.delay)
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # clients may hang up when they like
-            if turn.status != 200:
-                self._send(turn.status, wire.failure(turn), turn.retry_after)
-            elif wire.streams(path, request.body):
+            streams = wire.streams(path, request.body)
+            if turn.raw is None and streams and (turn.status == 200 or turn.fails_after is not None):
                 self._stream(turn, wire, request.body)
+            elif turn.status != 200:
+                waits = {} if turn.asked_wait is None else {"retry-after": turn.asked_wait}
+                self._send(turn.status, _or(turn.raw, wire.failure(turn)), {**waits, **turn.headers})
             else:
-                self._send(200, wire.whole(turn, request.body))
+                self._send(200, _or(turn.raw, wire.whole(turn, request.body)), turn.headers)
         return None
 
-    def _send(self, status: int, body: dict[str, Any], retry_after: float | None = None) -> None:
-        content = json.dumps(body).encode()
+    def _send(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
+        html = isinstance(body, str)
+        content = (body if html else json.dumps(body)).encode()
         self.send_response(status)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", "text/html" if html else "application/json")
         self.send_header("content-length", str(len(content)))
-        if retry_after is not None:
-            self.send_header("retry-after", f"{retry_after:g}")
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
 
@@ -205,6 +208,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         events = list(wire.events(turn, body))
+        if turn.fails_after is not None:
+            events = [*events[: turn.fails_after], wire.failure_event(turn)]
         end = len(events) // 2 if turn.break_off else len(events)
         for count, (name, data) in enumerate(events[:end]):
             if count == turn.hold_after:
@@ -220,3 +225,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _chunk(self, content: bytes) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(content), content))
         self.wfile.flush()
+
+
+def _or(raw: Any, usual: Any) -> Any:
+    return usual if raw is None else raw

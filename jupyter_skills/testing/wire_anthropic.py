@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jupyter_skills.testing.script import Turn, signature
-from jupyter_skills.testing.wire_openai import holds_pictures, pieces
+from jupyter_skills.testing.wire_openai import holds_pictures, odd_names, pieces
 
 _STOP_REASONS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"}
 _RESULT, _RESULT_END = "<tool_result", "</tool_result>"
@@ -51,6 +51,8 @@ def refusal(body: dict[str, Any]) -> str:
         if "tool_result" in kinds[len(answered) :]:
             return f"messages.{at}: tool_result blocks must come first"
         asked = [block["id"] for block in _blocks(message, "tool_use")]
+        if odd := odd_names(block["name"] for block in _blocks(message, "tool_use")):
+            return f"messages.{at}: tool_use.name should match '^[a-zA-Z0-9_-]{{1,64}}$': {odd}"
         for block in _blocks(message, "thinking"):
             if block.get("signature") != signature(block["thinking"]):
                 return f"messages.{at}: invalid signature in thinking block"
@@ -97,7 +99,7 @@ def events(turn: Turn, body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     def event(kind: str, **fields: Any) -> tuple[str, Any]:
         return kind, {"type": kind, **fields}
 
-    start = {**_message(turn, body), "content": [], "usage": {**_usage(turn), "output_tokens": 1}}
+    start = {**_message(turn, body), "content": [], "usage": {**_usage(turn), "output_tokens": 1 if turn.usage else 0}}
     yield event("message_start", message=start)
     for index, (block, deltas) in enumerate(_streamed(turn, body)):
         yield event("content_block_start", index=index, content_block=block)
@@ -105,7 +107,7 @@ def events(turn: Turn, body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield event("content_block_delta", index=index, delta=delta)
         yield event("content_block_stop", index=index)
     delta = {"stop_reason": _stop_reason(turn), "stop_sequence": None}
-    yield event("message_delta", delta=delta, usage={"output_tokens": turn.usage[1]})
+    yield event("message_delta", delta=delta, usage={"output_tokens": _usage(turn)["output_tokens"]})
     yield event("message_stop")
 
 
@@ -128,6 +130,11 @@ def failure(turn: Turn) -> dict[str, Any]:
     return {"type": "error", "error": {"type": turn.error_type, "message": turn.message}}
 
 
+def failure_event(turn: Turn) -> tuple[str, Any]:
+    """A failure within a stream."""
+    return "error", failure(turn)
+
+
 def _message(turn: Turn, body: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": "msg_scripted",
@@ -140,11 +147,12 @@ def _message(turn: Turn, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _usage(turn: Turn) -> dict[str, int]:
-    return {"input_tokens": turn.usage[0], "output_tokens": turn.usage[1]}
+    prompt, completion = turn.usage or (0, 0)  # these fields can't be left out
+    return {"input_tokens": prompt, "output_tokens": completion}
 
 
 def _stop_reason(turn: Turn) -> str:
-    return _STOP_REASONS.get(turn.finish_reason, turn.finish_reason)
+    return "refusal" if turn.refusal else _STOP_REASONS.get(turn.finish_reason, turn.finish_reason)
 
 
 def _call_id(turn: Turn, body: dict[str, Any], number: int) -> str:

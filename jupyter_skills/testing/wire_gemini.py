@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jupyter_skills.testing.script import Call, Turn
-from jupyter_skills.testing.wire_openai import pieces
+from jupyter_skills.testing.wire_openai import odd_names, pieces
 
 _FINISH_REASONS = {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
 _STATUSES = {
@@ -59,6 +59,8 @@ def refusal(body: dict[str, Any]) -> str:
         if len(responses) != len(calls):
             return f"contents[{at}]: {len(responses)} function response parts for {len(calls)} function call parts"
         calls = _held(content, "functionCall")
+        if odd := odd_names(call["name"] for call in calls):
+            return f"contents[{at}]: invalid function name: {odd}"
     return "function calls without their responses" if calls else _unsigned(contents)
 
 
@@ -85,11 +87,16 @@ def whole(turn: Turn, body: dict[str, Any]) -> dict[str, Any]:
     """The response to ``generateContent``."""
     thought = [{"text": turn.reasoning, "thought": True}] if turn.reasoning else []
     text = [{"text": turn.text}] if turn.text else []
+    if turn.refusal and not turn.text:
+        return _blocked(turn)
     return _response(turn, [*thought, *text, *_calls(turn, body)], last=True)
 
 
 def events(turn: Turn, body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The events of a stream, each as name and data; Gemini's have no names, and no mark at the end."""
+    if turn.refusal and not turn.text:
+        yield "", _blocked(turn)
+        return
     for piece in pieces(turn.reasoning, turn.piece):
         yield "", _response(turn, [{"text": piece, "thought": True}])
     for piece in pieces(turn.text, turn.piece):
@@ -106,24 +113,39 @@ def failure(turn: Turn) -> dict[str, Any]:
         "message": turn.message,
         "status": _STATUSES.get(turn.status, "INTERNAL"),
     }
-    if turn.retry_after is not None:
+    if turn.asked_wait is not None:
         kind = "type.googleapis.com/google.rpc.RetryInfo"
-        error["details"] = [{"@type": kind, "retryDelay": f"{turn.retry_after:g}s"}]
+        error["details"] = [{"@type": kind, "retryDelay": f"{turn.asked_wait}s"}]
     return {"error": error}
+
+
+def failure_event(turn: Turn) -> tuple[str, Any]:
+    """A failure within a stream."""
+    return "", failure(turn)
+
+
+def _blocked(turn: Turn) -> dict[str, Any]:
+    """The response to a prompt that is not answered at all: there are no candidates."""
+    feedback = {"blockReason": "PROHIBITED_CONTENT", "blockReasonMessage": turn.refusal}
+    return {"promptFeedback": feedback, **_about(turn)}
 
 
 def _response(turn: Turn, parts: list[dict[str, Any]], *, last: bool = False) -> dict[str, Any]:
     candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
     if last:
         candidate["finishReason"] = _FINISH_REASONS.get(turn.finish_reason, turn.finish_reason)
-    prompt, completion = turn.usage
-    usage = {"promptTokenCount": prompt, "candidatesTokenCount": completion, "totalTokenCount": prompt + completion}
-    return {
-        "candidates": [candidate],
-        "usageMetadata": usage,
-        "modelVersion": "scripted",
-        "responseId": "response-scripted",
-    }
+    if last and not parts:
+        del candidate["content"]
+    return {"candidates": [candidate], **_about(turn)}
+
+
+def _about(turn: Turn) -> dict[str, Any]:
+    about: dict[str, Any] = {"modelVersion": "scripted", "responseId": "response-scripted"}
+    if turn.usage is not None:
+        prompt, completion = turn.usage
+        counts = {"promptTokenCount": prompt, "candidatesTokenCount": completion}
+        about["usageMetadata"] = {**counts, "totalTokenCount": prompt + completion}
+    return about
 
 
 def _calls(turn: Turn, body: dict[str, Any]) -> list[dict[str, Any]]:

@@ -6,13 +6,15 @@ DeepSeek's reference has it, which other servers of this shape follow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jupyter_skills.testing.script import Turn
 
 _ID = "chatcmpl-scripted"
 _LONGEST_ID = 40
+_NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
 _RESULT, _RESULT_END = "<tool_result", "</tool_result>"
 
 
@@ -54,7 +56,14 @@ def refusal(body: dict[str, Any]) -> str:
                 return f"messages[{at}]: an assistant message needs content or tool_calls"
             if any(len(call) > _LONGEST_ID for call in open_calls):
                 return f"messages[{at}]: the id of a call has more than {_LONGEST_ID} characters"
+            if odd := odd_names(call["function"]["name"] for call in message.get("tool_calls") or ()):
+                return f"messages[{at}].tool_calls: the name of a function is no such name: {odd}"
     return f"no tool message answered {', '.join(open_calls)}" if open_calls else ""
+
+
+def odd_names(names: Iterable[str]) -> str:
+    """Those of some functions' names that no provider takes; empty if it takes all."""
+    return ", ".join(name[:80] or "''" for name in names if not _NAME.fullmatch(name))
 
 
 def streams(path: str, body: dict[str, Any]) -> bool:
@@ -72,8 +81,10 @@ def whole(turn: Turn, body: dict[str, Any]) -> dict[str, Any]:
             {"id": _call_id(body, i), "type": "function", "function": {"name": call.tool, "arguments": call.json}}
             for i, call in enumerate(turn.calls)
         ]
+    if turn.refusal:
+        message["refusal"] = turn.refusal
     choice = {"index": 0, "message": message, "finish_reason": turn.finish_reason}
-    return {**_head(body, "chat.completion"), "choices": [choice], "usage": _usage(turn)}
+    return {**_head(body, "chat.completion"), "choices": [choice], **_usage(turn)}
 
 
 def events(turn: Turn, body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -88,20 +99,27 @@ def events(turn: Turn, body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         yield chunk({"reasoning_content": piece})
     for piece in pieces(turn.text, turn.piece):
         yield chunk({"content": piece})
+    for piece in pieces(turn.refusal, turn.piece):
+        yield chunk({"refusal": piece})
     for i, call in enumerate(turn.calls):
         function = {"name": call.tool, "arguments": ""}
         yield chunk({"tool_calls": [{"index": i, "id": _call_id(body, i), "type": "function", "function": function}]})
         for piece in pieces(call.json, turn.piece):
             yield chunk({"tool_calls": [{"index": i, "function": {"arguments": piece}}]})
     yield chunk({}, turn.finish_reason)
-    if (body.get("stream_options") or {}).get("include_usage"):
-        yield "", {**head, "choices": [], "usage": _usage(turn)}
+    if turn.usage and (body.get("stream_options") or {}).get("include_usage"):
+        yield "", {**head, "choices": [], **_usage(turn)}
     yield "", "[DONE]"
 
 
 def failure(turn: Turn) -> dict[str, Any]:
     """The body of a response that is an error."""
     return {"error": {"message": turn.message, "type": turn.error_type, "param": None, "code": turn.error_code}}
+
+
+def failure_event(turn: Turn) -> tuple[str, Any]:
+    """A failure within a stream, as OpenRouter and others of this shape tell it: the status stands in ``code``."""
+    return "", {"error": {**failure(turn)["error"], "code": turn.error_code or turn.status}}
 
 
 def pieces(text: str, size: int) -> Iterator[str]:
@@ -125,9 +143,11 @@ def _head(body: dict[str, Any], kind: str) -> dict[str, Any]:
     return {"id": _ID, "object": kind, "created": 1_700_000_000, "model": body.get("model", "scripted")}
 
 
-def _usage(turn: Turn) -> dict[str, int]:
+def _usage(turn: Turn) -> dict[str, dict[str, int]]:
+    if turn.usage is None:
+        return {}
     prompt, completion = turn.usage
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    return {"usage": {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}}
 
 
 def _call_id(body: dict[str, Any], number: int) -> str:

@@ -138,6 +138,37 @@ def test_the_newer_text_of_a_skill_that_was_loaded_twice_is_kept() -> None:
     assert [m["content"] for m in flat(short) if m.get("name") == "load_skill"] == [new]
 
 
+def test_skills_are_kept_apart_where_the_provider_numbers_each_replys_calls_anew() -> None:
+    exchange: Exchange = [{"role": "user", "content": "Use both"}]
+    for name in ("alpha", "beta"):
+        exchange += [
+            {"role": "assistant", "content": None, "tool_calls": [call(0, "load_skill", name=name)]},
+            result(0, "load_skill", f'<skill_content name="{name}">\nDo it.'),
+        ]
+    short = compacted([[*exchange, {"role": "assistant", "content": "a" * 5000}], worked(9, "Q", "x")], 1000)
+    kept = [message["content"] for message in flat(short) if message.get("name") == "load_skill"]
+    assert [text.partition("\n")[0] for text in kept] == ['<skill_content name="alpha">', '<skill_content name="beta">']
+    assert_answered(flat(short))
+
+
+def test_the_files_of_a_skill_are_kept_as_long_as_there_is_room() -> None:
+    read: Exchange = [
+        {"role": "user", "content": "Read it"},
+        {"role": "assistant", "content": None, "tool_calls": [call(1, "read_skill_file", skill="x", path="ref.md")]},
+        result(1, "read_skill_file", "r" * 2000),
+        {"role": "assistant", "content": "a" * 5000},
+    ]
+    for room, there in ((4000, 2000), (1000, 0)):
+        short = compacted([read, worked(9, "Q", "x")], room)
+        kept = [message["content"] for message in flat(short) if message.get("name") == "read_skill_file"]
+        assert sum(map(len, kept)) == there
+
+
+def test_nothing_is_given_up_for_a_prompt_that_is_too_long_by_itself() -> None:
+    exchanges = [worked(1, "One", "x" * 5000), worked(2, "P" * 9000, "y")]
+    assert compacted(exchanges, 8000) == exchanges
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from(["worked", "loaded"]), st.integers(0, 4000), st.text(max_size=30)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import io
 import json
 import os
@@ -13,6 +14,7 @@ import pytest
 
 from jupyter_skills.context.attachments import attached
 from jupyter_skills.context.parts import Document, Picture
+from jupyter_skills.context.patterns import TooMuchToLookAt, matches
 from jupyter_skills.context.pictures import LONGEST_SIDE, MOST_BYTES, shrunk
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.execution.output import checked_image
@@ -132,6 +134,55 @@ def test_a_pattern_that_finds_none_or_too_many_is_an_error(workdir: Path) -> Non
         Path(f"{number}.csv").touch()
     with pytest.raises(UsageProblem, match="More than 20 files fit"):
         attached("*.csv")
+
+
+@NO_HANG
+def test_a_pattern_never_leads_through_the_whole_disk() -> None:
+    pattern = os.path.join(os.path.abspath(os.sep), "**", "*.zzzq")
+    with pytest.raises(UsageProblem, match=r"more than 20,000 files and folders\. Name a narrower pattern"):
+        attached(pattern)
+
+
+def test_one_folder_may_be_large_but_not_all_below_it(workdir: Path) -> None:
+    for number in range(30):
+        Path(f"{number}.txt").touch()
+    assert list(matches("*.csv", most=5)) == []
+    assert list(matches("**/*.csv", most=5)) == []
+    (workdir / "sub").mkdir()
+    for number in range(6):
+        Path(f"sub/{number}.txt").touch()
+    for pattern in ("**/*.csv", "*/*.csv"):
+        with pytest.raises(TooMuchToLookAt):
+            list(matches(pattern, most=5))
+        assert list(matches(pattern, most=6)) == []
+    assert list(matches("sub/*.csv", most=0)) == []
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["*", "*.csv", "**", "**/*.csv", "**/*", "a/**", "a/**/*.csv", "a/*/*.csv", "*/../*.csv", "./*.csv", "?.csv",
+     "[ab].csv", ".*", ".h/*", "**/.*", "a/**/c/*", "**/c/**/*.csv", "a/", "*/", "**/", "a/**/d.csv", "a//*.csv", "x/*",
+     "[[]x].csv", "**/**/*.csv", "a/*/c"],
+)  # fmt: skip
+@pytest.mark.parametrize("absolute", [False, True])
+def test_a_pattern_means_what_it_means_to_python(workdir: Path, pattern: str, absolute: bool) -> None:
+    for name in ("a.csv", "b.csv", "ab.csv", "[x].csv", ".h.csv", "a/d.csv", "a/b/d.csv", "a/b/c/d.csv", "a/b/c/e.txt",
+                 ".h/f.csv", "a/.h/f.csv", "n.csv/d.csv"):  # fmt: skip
+        (workdir / name).parent.mkdir(parents=True, exist_ok=True)
+        (workdir / name).touch()
+    if absolute:
+        pattern = f"{workdir}/{pattern}"
+    expected = {os.path.normpath(path) for path in glob.glob(pattern, recursive=True) if os.path.isfile(path)}
+    found = list(matches(pattern))
+    assert {os.path.normpath(path) for path in found} == expected
+    assert len(found) == len(set(found))
+
+
+def test_folders_that_lead_to_themselves_are_entered_once(workdir: Path) -> None:
+    (workdir / "a").mkdir()
+    Path("a/d.csv").touch()
+    Path("a/again").symlink_to(workdir)
+    assert list(matches("**/*.csv")) == [os.path.join("a", "d.csv")]
 
 
 @NO_HANG

@@ -27,6 +27,7 @@ from matplotlib.figure import Figure
 
 from jupyter_skills.context.described import describe
 from jupyter_skills.context.parts import Document, Part, Picture
+from jupyter_skills.context.secrets import Redactor
 from tests.conftest import NO_HANG
 
 PNG = io.BytesIO()
@@ -557,6 +558,93 @@ def test_frames_of_polars_are_described_likewise_and_lazy_ones_not_computed() ->
     ]
     assert "hunter2x" not in told(of_polars("DataFrame"))
     assert told(of_polars("LazyFrame"), "q").startswith("LazyFrame q: 2 columns, not computed\n  city ")
+
+
+KEY = "q7Xw2Lk9ZpR4vN8tB3mYc5Hd"
+REDACTOR = Redactor({"MY_KEY": KEY})
+
+
+class Says:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Raises:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def _repr_llm_(self) -> object:
+        raise ValueError(self.text)
+
+
+def documented(text: str) -> Any:
+    made = types.FunctionType(compile("None", "<nowhere>", "eval"), {})
+    made.__doc__ = text
+    return made
+
+
+@pytest.mark.parametrize(
+    ("most", "made"),
+    [
+        (40, lambda text: pd.DataFrame({"a": [text]})),
+        (40, lambda text: pd.DataFrame({text: [1]})),
+        (40, lambda text: pd.DataFrame({"a": [1]}, index=[text])),
+        (40, lambda text: pd.DataFrame({"a": [1]}, index=pd.MultiIndex.from_tuples([(text, 1)]))),
+        (40, lambda text: pd.DataFrame({"a": [[text]]})),
+        (40, lambda text: pd.DataFrame({"a": [Says(text)]})),
+        (40, lambda text: pd.Series([text])),
+        (40, lambda text: pd.Series([1], index=[text])),
+        (40, lambda text: pd.Index([text])),
+        (200, lambda text: np.array([text])),
+        (200, lambda text: np.array([text, None], object)),
+        (200, lambda text: np.array([(text,)], [("f", "U300")])),
+        (1_000, lambda text: [text]),
+        (1_000, lambda text: {text: 1}),
+        (1_000, lambda text: {"a": {"b": (text,)}}),
+        (1_000, lambda text: types.SimpleNamespace(a=text)),
+        (200, lambda text: [Says(text)]),
+        (5_333, Says),
+        (5_333, lambda text: Says(text + "." * 1_000_000)),
+        (5_333, lambda text: ValueError(text)),
+        (2_000, documented),
+        (300, Raises),
+    ],
+    ids=range(22),
+)
+def test_nothing_is_cut_within_a_secret(most: int, made: Callable[[str], object]) -> None:
+    for before in range(most - 30, most + 3):
+        parts = describe("x", made("." * before + KEY + "." * 5_000), REDACTOR.redact)
+        text = "".join(map(str, parts))
+        assert KEY[:4] not in text
+        assert KEY[-4:] not in text
+
+
+def test_nor_within_one_at_the_end_of_a_long_repr() -> None:
+    for text in ("." * 1_000_000, "." * 10_000):
+        for after in range(2_660 - len(KEY), 2_670):
+            assert KEY[-4:] not in describe("x", Says(f"{text}{KEY}{'.' * after}"), REDACTOR.redact)[0]
+
+
+def test_nor_where_what_stands_for_many_is_much_shorter() -> None:
+    long = Redactor({"K": f"{KEY}{'=' * 5_000}{KEY[::-1]}"})
+    secret = f"{KEY}{'=' * 5_000}{KEY[::-1]}"
+    for value in (Says(secret * 50), [secret * 50], pd.Series([secret * 50]), Says("." * 9_000 + secret * 50)):
+        [text] = describe("x", value, long.redact)
+        assert isinstance(text, str)
+        assert "[redacted: K]" in text
+        assert "==" not in text
+
+
+@pytest.mark.parametrize(
+    "value", [KEY, [KEY], {KEY: 1}, Says(KEY), b"in " + KEY.encode(), Describes(KEY), ValueError(KEY)]
+)
+def test_what_is_not_cut_holds_no_secret_either(value: object) -> None:
+    [text] = describe("x", value, REDACTOR.redact)
+    assert isinstance(text, str)
+    assert KEY not in text
 
 
 def test_none_of_the_libraries_is_imported_for_a_value_that_is_not_theirs() -> None:

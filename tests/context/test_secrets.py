@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretBytes, SecretStr
 
-from jupyter_skills.context.secrets import Redactor, looks_secret
+from jupyter_skills.context.secrets import Redactor, looks_secret, without_secrets
 from tests.conftest import NO_HANG
 
 LETTERS = string.ascii_letters + string.digits
@@ -30,6 +30,8 @@ OTHER_NAMES = """
 tokens n_tokens max_token max_tokens token_count tokenizer keyboard key keys primary_key foreign_key sort_key
 cache_key public_key PWD pwd OLDPWD secretary next_page_token pad_token eos_token_id password_length
 has_password secret_name credentials_path token_url KEYBOARD monkey turkey passenger passage passport compass
+password_column password_field passwordField token_name secretName key_path SSH_KEY_FILE password_file api_key_path
+API_KEY_COLUMN auth_token_url apiKeyUrl credentials_name
 x df __name__ _ tokenized keyword hotkey keypoints author authors authority pw
 """
 
@@ -107,12 +109,155 @@ def test_what_the_environment_keeps_secret_is_replaced_by_its_name(name: str, va
         ("SSL_KEY", os.__file__),
         ("GOOGLE_APPLICATION_CREDENTIALS", os.__file__),
         ("EMPTY_KEY", ""),
+        ("X_PASSWORD", "function"),
+        ("X_PASSWORD", "DataFrame"),
+        ("X_PASSWORD", "password"),
+        ("X_PASSWORD", "isinstance"),
+        ("X_PASSWORD", "KeyError"),
+        ("X_PASSWORD", "requests"),
+        ("X_PASSWORD", "user_name"),
+        ("X_PASSWORD", "temperatures"),
+        ("X_PASSWORD", "os.environ/REAL_PASSWORD"),
+        ("X_PASSWORD", "${REAL_PASSWORD}"),
+        ("X_CREDENTIALS", "/etc/keys/of-no-such-file.json"),
+        ("X_KEY", "DataFrame"),
+        ("X_KEY", "RandomForestClassifier"),
+        ("GLOB_PAT", "data/*.csv"),
+        ("GLOB_PAT", "**/*.parquet"),
+        ("CACHE_KEY", "user:*"),
+        ("CACHE_KEY", "2024-01-01"),
+        ("CACHE_KEY", "2024-01-01T12:30:00Z"),
+        ("CACHE_KEY", "01/02/2024"),
+        ("CACHE_KEY", "192.168.10.20"),
+        ("SSH_KEY", "~/.ssh/id_rsa"),
+        ("SSH_KEY", "/home/nobody/.ssh/id_ed25519"),
+        ("SSH_KEY", "./certs/server1.pem"),
+        ("SSH_KEY", r"C:\Users\nobody\key1.pem"),
+        ("SSH_KEY", "server2.key"),
+        ("AUTH_TOKEN", "hello1"),
+        ("AUTH_TOKEN", "customer_id2"),
+        ("PASSWORD_COLUMN", "pw_col"),
+        ("PASSWORD_COLUMN", KEY),
+        ("SERVICE_KEY_PATH", KEY),
         ("LANG", KEY),
     ],
 )
 def test_what_can_not_be_told_from_prose_stays(name: str, value: str) -> None:
     text = f"Before {value} after: true function temperature customer_id 123456"
     assert Redactor.of({name: value}).redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DB_PASSWORD", "TreasureMap"),
+        ("DB_PASSWORD", "function7"),
+        ("DB_PASSWORD", "2024-01-01"),
+        ("DB_PASSWORD", "/ab12cd!"),
+        ("DB_PASSWORD", "pa*ss12"),
+        ("STORAGE_KEY", "/" + drawn(42) + "="),
+        ("SOME_TOKEN", "/" + drawn(64)),
+        ("SOME_TOKEN", "/" + drawn(7) + "/" + drawn(12)),
+        ("SOME_TOKEN", "pa*ss12word"),
+        ("SOME_TOKEN", "abcdef12"),
+        ("SOME_TOKEN", "qhwzkxjvbnmtrplcdfgs"),
+        ("SOME_TOKEN", f"{drawn(10)}.{drawn(12)}.{drawn(14)}"),
+    ],
+)
+def test_what_hardly_anyone_writes_otherwise_does_not_stay(name: str, value: str) -> None:
+    assert Redactor.of({name: value}).redact(f"It is '{value}'.") == f"It is '[redacted: {name}]'."
+
+
+def test_more_secrets_are_learned_while_it_is_used() -> None:
+    environment: dict[str, str] = {}
+    variables: dict[str, object] = {"config": {}}
+    redactor = Redactor.of(environment, variables)
+    text = f"{KEY} hunter2x swordfish {KEY[::-1]}"
+    assert redactor.redact(text) == text
+    environment["NEW_API_KEY"] = KEY
+    variables["api_token"] = "hunter2x"
+    variables["config"] = {"password": "swordfish"}
+    for _ in range(2):
+        redactor.learn(environment, variables)
+        assert redactor.redact(text) == (
+            f"[redacted: NEW_API_KEY] [redacted: api_token] [redacted: config.password] {KEY[::-1]}"
+        )
+    assert repr(redactor) == "<Redactor: 3 secrets>"
+    environment["NEW_API_KEY"] = KEY[::-1]
+    variables.clear()
+    redactor.learn(environment, variables)
+    assert redactor.redact(f"{KEY} hunter2x {KEY[::-1]}") == (
+        "[redacted: NEW_API_KEY] [redacted: api_token] [redacted: NEW_API_KEY]"
+    )
+    assert redactor.found == ["NEW_API_KEY", "api_token", "config.password"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "text", "redacted"),
+    [
+        ({"api_key": "swordfish"}, "swordfish", "[redacted: api_key]"),
+        ({"extra_headers": {"Authorization": f"Bearer {KEY}"}}, f"k={KEY}", "k=[redacted: Authorization]"),
+        ({"extra_headers": {"authorization": KEY}}, KEY, "[redacted: authorization]"),
+        ({"headers": {"Cookie": f"lang=german; sid={KEY}"}}, f"{KEY} german", "[redacted: Cookie] german"),
+        ({"headers": {"x-api-key": KEY}}, KEY, "[redacted: x-api-key]"),
+        ({"fallbacks": [{"model": "m-1234", "api_key": KEY}]}, f"m-1234 {KEY}", "m-1234 [redacted: api_key]"),
+        ({"a": [[({"b": {"api_keys": [KEY]}},)]]}, KEY, "[redacted: api_keys]"),
+        ({"api_key": SecretStr(KEY)}, KEY, "[redacted: api_key]"),
+        ({"api_key": "os.environ/MY_KEY"}, "os.environ/MY_KEY", "os.environ/MY_KEY"),
+        ({"api_key": "not-needed"}, "not-needed", "not-needed"),
+        ({"api_base": KEY, "max_tokens": 5, "api_key": None}, KEY, KEY),
+    ],
+)
+def test_nested_settings_give_their_secrets_away(settings: dict[str, object], text: str, redacted: str) -> None:
+    redactor = Redactor()
+    redactor.learn_settings(settings)
+    assert redactor.redact(text) == redacted
+
+
+def test_settings_within_themselves_end() -> None:
+    settings: dict[str, object] = {"api_key": KEY}
+    settings["again"] = [settings, settings]
+    redactor = Redactor()
+    redactor.learn_settings(settings)
+    assert redactor.redact(KEY) == "[redacted: api_key]"
+    assert without_secrets(settings, redactor.redact) == {"api_key": "[redacted]", "again": ["…", "…"]}
+
+
+def test_arguments_can_be_shown_without_secrets() -> None:
+    arguments = {
+        "model": "m",
+        "api_key": "any",
+        "timeout": 3.5,
+        "token": 5,
+        "password": None,
+        "max_tokens": 10,
+        "extra_headers": {"Authorization": "Bearer any", "cookie": "any", "X-API-Key": "any", "Accept": "json"},
+        "credentials": {"user": "ana"},
+        "messages": [{"role": "user", "content": [f"It is {KEY}.", (f"{KEY}", 1)]}],
+        "pairs": [("authorization", "any"), ("accept", "json")],
+        KEY: True,
+    }
+    before = repr(arguments)
+    mark = "[redacted: MY_KEY]"
+    assert without_secrets(arguments, Redactor({"MY_KEY": KEY}).redact) == {
+        "model": "m",
+        "api_key": "[redacted]",
+        "timeout": 3.5,
+        "token": "[redacted]",
+        "password": None,
+        "max_tokens": 10,
+        "extra_headers": {
+            "Authorization": "[redacted]",
+            "cookie": "[redacted]",
+            "X-API-Key": "[redacted]",
+            "Accept": "json",
+        },
+        "credentials": "[redacted]",
+        "messages": [{"role": "user", "content": [f"It is {mark}.", (mark, 1)]}],
+        "pairs": [("authorization", "[redacted]"), ("accept", "json")],
+        mark: True,
+    }
+    assert repr(arguments) == before
 
 
 def test_words_that_hold_a_value_are_not_cut() -> None:

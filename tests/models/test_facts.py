@@ -11,6 +11,7 @@ import pytest
 
 from jupyter_skills.models.client import ModelFacts, ModelRequest, Prices
 from jupyter_skills.models.litellm_client import LitellmClient
+from jupyter_skills.models.litellm_import import imported
 from jupyter_skills.testing import ScriptedModel
 from tests.models.conftest import HELLO, TOOL, request_to
 
@@ -42,6 +43,26 @@ async def test_what_the_user_says_of_prices_goes_first() -> None:
 
 async def test_half_a_price_is_none() -> None:
     assert (await LitellmClient().facts("openai/scripted", {"input_cost_per_token": 1})).prices is None
+
+
+@pytest.mark.parametrize("price", ["nan", float("inf"), -1, "much", True, None])
+async def test_what_can_be_no_price_is_none(price: object) -> None:
+    prices = {"input_cost_per_token": price, "output_cost_per_token": 1}
+    assert (await LitellmClient().facts("openai/scripted", prices)).prices is None
+
+
+async def test_a_price_may_be_written_as_text() -> None:
+    prices = {"input_cost_per_token": "0.1", "output_cost_per_token": "2"}
+    assert (await LitellmClient().facts("openai/scripted", prices)).prices == Prices(0.1, 2.0)
+
+
+async def test_the_price_is_that_of_the_longest_requests() -> None:
+    table = (await imported()).model_cost["gemini/gemini-2.5-pro"]
+    facts = await LitellmClient().facts("gemini/gemini-2.5-pro", {})
+    assert facts.prices == Prices(
+        table["input_cost_per_token_above_200k_tokens"], table["output_cost_per_token_above_200k_tokens"]
+    )
+    assert facts.prices.prompt > table["input_cost_per_token"]
 
 
 async def test_another_providers_price_for_a_model_is_not_taken() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_skills.models.messages import portable
+from jupyter_skills.models.messages import accepted_name, function_name, ids_in, media_tokens, portable, unused_ids
 from jupyter_skills.testing import Call, ScriptedModel, Turn
 from tests.models.conftest import HELLO, answer, request_to
 
@@ -41,6 +41,23 @@ def test_names_of_calls_that_others_refuse_are_made_anew_for_call_and_result() -
     assert len(set(names)) == 2
     assert all(len(name) <= 40 and name.isascii() for name in names)
     assert after == portable([{"role": "assistant", "content": None, "tool_calls": calls}, *results])
+
+
+def test_ids_made_here_are_unlike_all_in_the_conversation() -> None:
+    said = [{"role": "assistant", "tool_calls": [{"id": "call_2"}]}, {"role": "tool", "tool_call_id": "call_1"}]
+    fresh = unused_ids("call", ids_in(said))
+    assert [next(fresh), next(fresh)] == ["call_3", "call_4"]
+    assert next(unused_ids("call", ids_in(said))) == "call_3", "the same conversation gives the same ids"
+
+
+def test_what_is_known_of_tools_and_parts() -> None:
+    assert function_name({"type": "function", "function": {"name": "add"}}) == "add"
+    assert function_name({"type": "web_search"}) == ""
+    assert accepted_name("run_python-3") == "run_python-3"
+    assert [accepted_name(odd) for odd in ("", "run-it!(x)", "a" * 200, "\u00e9")] == ["unknown"] * 4
+    assert media_tokens({"type": "image_url", "image_url": {"url": "x" * 100_000}}) == 800
+    pages = {"type": "file", "file": {"file_data": "x" * 80_000}}
+    assert 2000 <= media_tokens(pages) <= 2010
 
 
 @pytest.mark.parametrize(("first", "second"), [*permutations(["openai", "anthropic", "gemini"], 2)])

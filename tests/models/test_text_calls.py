@@ -17,6 +17,7 @@ from jupyter_skills.models.client import ModelReply, ModelRequest, Piece, Remark
 from jupyter_skills.models.fences import CallReader, fenced
 from jupyter_skills.models.litellm_client import LitellmClient
 from jupyter_skills.models.text_calls import Mode, TextCalls
+from jupyter_skills.models.thoughts import ThoughtReader
 from jupyter_skills.models.usual import usual_client
 from jupyter_skills.testing import Call, ScriptedModel, Turn
 from tests.models.conftest import HELLO, answer, request_to
@@ -60,11 +61,11 @@ async def test_prose_streams_and_blocks_become_calls(model: ScriptedModel, provi
     assert "".join(texts) == "I run it."
     assert len(texts) > 1 or not stream
     assert reply.tool_calls == (
-        ToolCall("text_1_0", "run_python", '{"code": "x = 1\\nx + 1"}'),
-        ToolCall("text_1_1", "read", '{"skill": "a", "path": "b"}'),
+        ToolCall("text_1", "run_python", '{"code": "x = 1\\nx + 1"}'),
+        ToolCall("text_2", "read", '{"skill": "a", "path": "b"}'),
     )
     assert reply.message["tool_calls"][0] == {
-        "id": "text_1_0",
+        "id": "text_1",
         "type": "function",
         "function": {"name": "run_python", "arguments": '{"code": "x = 1\\nx + 1"}'},
     }
@@ -170,6 +171,10 @@ async def test_without_tools_nothing_is_changed(model: ScriptedModel) -> None:
         ('```tool run_python\n{"a": 1}\n```', "", ['{"code": "{\\"a\\": 1}"}']),
         ('```tool search\n{"words": "w", "most": 3}\n```', "", ['{"words": "w", "most": 3}']),
         ("```tool search\nw\n```", "", ['{"words": "w"}']),
+        ('```tool run_python {"code":"1"}\n```', "", ['{"code": "1"}']),
+        ('```tool run_python {"code":"1"}', "", ['{"code": "1"}']),
+        ('```tool read {"skill": "s",\n"path": "p"}\n```', "", ['{"skill": "s", "path": "p"}']),
+        ("```tool run_python please\n1\n```", "", ['{"code": "1"}']),
         ("```tool read\nnot JSON\n```", "", ["not JSON"]),
         ('```tool nothing_of_ours\n{"a": 1}\n```', "", ['{"a": 1}']),
         ("```tool run_python\r\n1\r\n2\r\n```\r\n", "", ['{"code": "1\\n2"}']),
@@ -189,13 +194,59 @@ async def test_what_is_a_call_and_what_is_prose(
         assert isinstance(json.loads(call["function"]["arguments"]), dict), "every provider takes this back"
 
 
+@pytest.mark.parametrize("name", ["run-it!(x)", "r" * 200])
+async def test_an_odd_name_does_not_stand_in_the_conversation(model: ScriptedModel, name: str) -> None:
+    model.add(Turn(f"```tool {name}\n1\n```"), Turn("Sorry."))
+    _, reply = await answer(request(model), in_text())
+    assert reply.tool_calls[0].name == name, "who runs it can say what is wrong"
+    result = {"role": "tool", "tool_call_id": reply.tool_calls[0].id, "content": "No such tool"}
+    await answer(request(model, messages=[*HELLO, reply.message, result]), in_text("native"))
+
+
+@pytest.mark.parametrize("piece", [1, 5, 1000])
+async def test_a_thought_at_the_beginning_is_no_call(model: ScriptedModel, provider: str, piece: int) -> None:
+    call = "```tool run_python\n{}\n```\n"
+    model.add(Turn(f"\n<think>I could say\n{call.format(1)}</think>\n\nSo:\n\n{call.format(2)}", piece=piece))
+    _, reply = await answer(request(model, provider), in_text())
+    assert reply.text == "So:"
+    assert [given.arguments for given in reply.tool_calls] == ['{"code": "2"}']
+    assert reply.message["reasoning_content"] == f"I could say\n{call.format(1)}"
+
+
+@pytest.mark.parametrize(
+    ("said", "thought", "text"),
+    [
+        ("<think>a</think>b", "a", "b"),
+        ("<think></think>b", "", "b"),
+        ("<think>a < b </thin", "a < b </thin", ""),
+        ("<thin", "", "<thin"),
+        (" b<think>a</think>", "", " b<think>a</think>"),
+        ("<think>a</think><think>b</think>", "a", "<think>b</think>"),
+    ],
+)
+def test_what_is_thought_and_what_is_text(said: str, thought: str, text: str) -> None:
+    for size in (1, 2, 100):
+        reader = ThoughtReader()
+        parts = [reader.feed(said[at : at + size]) for at in range(0, len(said), size)]
+        parts.append(reader.feed("", last=True))
+        assert ("".join(part[0] for part in parts), "".join(part[1] for part in parts)) == (thought, text)
+
+
+async def test_calls_in_a_conversation_that_was_shortened_have_ids_of_their_own(model: ScriptedModel) -> None:
+    model.add(Turn("```tool run_python\n1\n```"), Turn("```tool run_python\n2\n```"))
+    _, first = await answer(request(model), in_text())
+    result = {"role": "tool", "tool_call_id": first.tool_calls[0].id, "content": "1"}
+    _, second = await answer(request(model, messages=[HELLO[0], first.message, result]), in_text())
+    assert first.tool_calls[0].id != second.tool_calls[0].id
+
+
 async def test_a_block_that_was_cut_off_is_no_call_that_could_be_done(model: ScriptedModel) -> None:
     model.add(Turn("```tool run_python\nimport os\nos.re", finish="length"), Turn("Sorry."))
     _, reply = await answer(request(model), in_text())
     assert reply.finish_reason == "tool_calls"
     with pytest.raises(ValueError, match="Expecting value"):
         json.loads(reply.tool_calls[0].arguments)
-    result = {"role": "tool", "tool_call_id": "text_1_0", "content": "Cut off."}
+    result = {"role": "tool", "tool_call_id": "text_1", "content": "Cut off."}
     await answer(request(model, messages=[*HELLO, reply.message, result]), in_text())
     assert sent(model)[2]["content"] == "```tool run_python\nimport os\nos.re\n```", "the model sees what it wrote"
 

@@ -7,9 +7,10 @@ from html.parser import HTMLParser
 import pytest
 
 from jupyter_skills.agent.events import CallFinished, CallStarted
-from jupyter_skills.agent.markdown import to_html
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.execution.result import Execution, GeneratedFile
+from jupyter_skills.markup.cleaning import CleanPieces, clean, without_turning
+from jupyter_skills.markup.markdown import to_html
 from jupyter_skills.notebook.arguments import parse_ask
 from jupyter_skills.notebook.render.card import CallCard, file_link
 from jupyter_skills.notebook.transform import await_ask
@@ -156,3 +157,35 @@ def test_a_failed_call_is_shown_unfolded_and_a_good_one_folded() -> None:
     assert " open>" not in good
     failed = CallFinished(False, "", Execution("error", error="ZeroDivisionError"))
     assert " open>" in CallCard(call).html("", "", failed)
+
+
+ODD = "a\x1b[31mred\x1b[0m \x1b]0;title\x07b\x1b]8;;x\x1b\\c\x1b]never closed\x00\x08\x9b\r\nd\re\x07 \x1b"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
+def test_a_models_text_loses_what_would_act_however_it_is_cut(size: int) -> None:
+    pieces = CleanPieces()
+    shown = "".join(pieces.add(ODD[begin : begin + size]) for begin in range(0, len(ODD), size)) + pieces.end()
+    assert shown == clean(ODD) == "ared bc]never closed\nd\ne "
+
+
+def test_what_is_no_control_character_stays() -> None:
+    text = "👩\u200d👩\u200d👧 עברית \u0645\u06cc\u200c\u062e\n\ttab"
+    assert clean(text) == without_turning(text) == text
+    assert without_turning("a\u202eb\u202c\u2067c\u2069\u202ad") == "abcd"
+    assert clean("half a character \ud83d") == "half a character ?"
+
+
+def test_a_call_that_was_interrupted_is_shown_with_what_it_printed() -> None:
+    call = CallStarted("run_python", "", "docker", "python", "work()")
+    done = CallFinished(False, "", Execution("interrupted", "so far\n", seconds=1.2))
+    html = CallCard(call, timed=True).html("", "", done)
+    assert "✗ run_python · isolated kernel · interrupted · 1.2 s" in html
+    assert "so far</pre>" in html
+    assert CallCard(call).plain("", done) == "[run_python · isolated kernel · interrupted]\nwork()\n→ so far"
+
+
+def test_a_title_shows_a_models_control_characters_as_escapes() -> None:
+    card = CallCard(CallStarted("load_skill", "a\x1b[2J"))
+    failed = CallFinished(False, "There is no skill 'a\x1b[2J'.")
+    assert "\x1b" not in card.html("", "", failed) + card.plain("", failed)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import nbclient
@@ -20,10 +22,11 @@ from traitlets.config import Config
 
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, Notice, TextDone, Waiting
-from jupyter_skills.agent.highlight import STYLES, coloured
-from jupyter_skills.agent.markdown import to_html
 from jupyter_skills.execution.result import Execution
+from jupyter_skills.markup.highlight import STYLES, coloured
+from jupyter_skills.markup.markdown import to_html
 from jupyter_skills.models.client import TextDelta, Usage
+from jupyter_skills.notebook.render import watched
 from jupyter_skills.notebook.render.growing import PAGE
 from jupyter_skills.notebook.render.notebook import NotebookRenderer
 from jupyter_skills.notebook.render.throttle import PAUSES_PER_UPDATE, SHORTEST_PAUSE, Throttle
@@ -34,6 +37,7 @@ from tests.notebook.virtual_time import Loop, run
 PROSE = "Some *prose* with `code`, a [link](http://example.org) and a formula, $a_1 < b$.\n\n"
 CODE = "```python\ndef double(x):\n    return 2 * x  # twice\n```\n\n"
 MIXED = PROSE * 4 + "## A title\n\n- one\n- two\n  - three\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n" + CODE
+ITEM = "- an *item*, `code`, and some words\n  - one within it\n"
 FENCE = "    total = sum(values)  # all of them\n"
 
 
@@ -157,8 +161,8 @@ def test_an_answer_in_one_piece_is_shown_as_one_in_many(output: Output) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [PROSE * 200, MIXED * 30, f"```python\n{FENCE * 300}", f"```python\n{FENCE * 300}```\n\n{PROSE * 50}"],
-    ids=["prose", "mixed", "one fence", "fence, then prose"],
+    [PROSE * 200, MIXED * 30, ITEM * 200, f"```python\n{FENCE * 300}", f"```python\n{FENCE * 300}```\n\n{PROSE * 50}"],
+    ids=["prose", "mixed", "one list", "one fence", "fence, then prose"],
 )
 def test_twice_the_text_is_twice_the_work(output: Output, text: str) -> None:
     run(stream(text, size=20))
@@ -176,6 +180,22 @@ def test_of_output_only_the_end_is_kept(output: Output) -> None:
     assert shown.endswith("line 9999\n</pre></details>")
     assert "line 5000\n" not in shown
     assert len(shown) < 21_000
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_nothing_that_would_act_in_a_terminal_is_published(output: Output, live: bool) -> None:
+    text = "a \x1b[31mred\x1b[0m word\r\nand\x07 more\x00"
+    show_all([*map(TextDelta, pieces(text)), TextDone(text), Notice("Mind\x1b[2J.")], live=live)
+    assert output.plain() == ["a red word\nand more", "Mind."]
+    assert output.html().startswith("<p>a red word\nand more</p>\n<div")
+
+
+def test_somebody_watches_who_could_type(output: Output) -> None:
+    shell = InteractiveShell.instance()
+    assert watched(shell) == sys.stdout.isatty()
+    for takes_input in (True, False):
+        shell.kernel = SimpleNamespace(_allow_stdin=takes_input)
+        assert watched(shell) == takes_input
 
 
 # -- when it is shown

@@ -149,3 +149,18 @@ def test_what_is_not_read_in_a_terminal_is_plain_text(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == (
         "Well.\n\n╭─ run_python · isolated kernel\n│ if x:\n│     print('a')\n├─\n│ a\n│ b\n╰─ ok\n\n"
     )
+
+
+def test_a_models_text_can_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    renderer = TerminalRenderer()
+    for piece in ("one\r", "\ntwo \x1b", "[31mred\x1b[", "0m \u202e\u2066", "👩\u200d👧\x07"):
+        renderer.show(TextDelta(piece))
+    renderer.show(TextDone(""))
+    assert capsys.readouterr().out == "one\ntwo red 👩\u200d👧\n\n"
+
+
+def test_an_interrupted_call_says_so_after_what_it_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    renderer = TerminalRenderer()
+    for event in (CALL, CallOutput("a\n"), CallFinished(False, "", Execution("interrupted", "a\n", seconds=1.26))):
+        renderer.show(event)
+    assert capsys.readouterr().out.endswith("├─\n│ a\n╰─ interrupted\n\n")

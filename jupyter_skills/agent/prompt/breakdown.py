@@ -10,10 +10,10 @@ from typing import Any
 from jupyter_skills.agent.prompt.system import Section
 from jupyter_skills.agent.tool_names import LOAD_SKILL
 from jupyter_skills.models.client import Message, ModelReply, Prices
+from jupyter_skills.models.messages import function_name, media_tokens
+from jupyter_skills.skills.words import CHARACTERS_PER_TOKEN
 
 _ANSWER = "the model's answer"
-# Providers count a picture by its size, not by its bytes; this is what a common one comes to.
-_PICTURE_WEIGHT = 4000
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class _Piece:
     size: int = 0
     weight: int = 0
 
-    def add(self, text: str, *, media: bool = False) -> None:
+    def add(self, text: str, weight: int | None = None) -> None:
         self.size += len(text.encode(errors="replace"))
-        self.weight += _PICTURE_WEIGHT if media else len(text)
+        self.weight += len(text) if weight is None else weight
 
 
 def shares(
@@ -74,7 +74,7 @@ def shares(
     for section in sections:
         piece(section.title, section.skill).add(section.text)
     for tool in tools:
-        skill, of_a_skill, _ = tool["function"]["name"].partition("__")
+        skill, of_a_skill, _ = function_name(tool).partition("__")
         piece("tools", skill if of_a_skill else "").add(json.dumps(tool, ensure_ascii=False))
     for messages, prompt in ((earlier, "earlier conversation"), (said, "your prompt")):
         loaded = _loaded(messages)
@@ -120,7 +120,7 @@ def _add(piece: Any, message: Message, loaded: dict[str, str], prompt: str, *, f
         if part.get("type") == "text":
             target.add(part["text"])
         else:
-            target.add(json.dumps(part), media=True)
+            target.add(json.dumps(part), media_tokens(part) * CHARACTERS_PER_TOKEN)
     rest = {name: value for name, value in message.items() if name not in ("role", "content", "tool_call_id", "name")}
     if rest:
         target.add(json.dumps(rest, ensure_ascii=False, default=str))

@@ -39,7 +39,7 @@ def content_of(parts: Sequence[Part], facts: ModelFacts, redact: Callable[[str],
         else:
             _add_text(content, redact(f"[document: {part.label}, {part.mime_type}, {len(part.data):,} bytes]"))
             if facts.reads_pdf:
-                content.append(_document(part))
+                content.append(_document(part, redact(part.label)))
     if all(part["type"] == "text" for part in content):
         return "".join(part["text"] for part in content)
     return content
@@ -95,9 +95,9 @@ def _picture(image: Image) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": _data_url(image.mime_type, image.data)}}
 
 
-def _document(document: Document) -> dict[str, Any]:
+def _document(document: Document, name: str) -> dict[str, Any]:
     data = _data_url(document.mime_type, document.data)
-    return {"type": "file", "file": {"file_data": data, "filename": document.label}}
+    return {"type": "file", "file": {"file_data": data, "filename": name}}
 
 
 def _data_url(mime_type: str, data: bytes) -> str:

@@ -75,8 +75,9 @@ def system_sections(
         opening: How to answer, in general.
         more: The user's own system text.
     """
+    place = _PLACES[executor.place if executor else ""] if opening or executor or catalog.text or given else ""
     sections = [
-        Section("how to answer", "\n\n".join(filter(None, (opening, _PLACES[executor.place if executor else ""])))),
+        Section("how to answer", "\n\n".join(filter(None, (opening, place)))),
         Section("list of skills", catalog.text),
         *(Section("instructions", skill_content(skill, executor), skill.name) for skill in given),
     ]

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+
 from IPython.core.interactiveshell import InteractiveShell
 
 from jupyter_skills.rendering import Renderer
+
+
+def watched(shell: InteractiveShell) -> bool:
+    """Whether a person watches what the cell that runs now shows."""
+    kernel = getattr(shell, "kernel", None)
+    # A frontend with a person before it takes input; nbclient, nbval and papermill do not, and nbval
+    # doesn't see updates of a display.
+    return bool(getattr(kernel, "_allow_stdin", False)) if kernel is not None else sys.stdout.isatty()
 
 
 def renderer_for(shell: InteractiveShell) -> Renderer:
@@ -12,9 +22,6 @@ def renderer_for(shell: InteractiveShell) -> Renderer:
     from jupyter_skills.notebook.render.notebook import NotebookRenderer
     from jupyter_skills.rendering.terminal import TerminalRenderer
 
-    kernel = getattr(shell, "kernel", None)
-    if kernel is None:
+    if getattr(shell, "kernel", None) is None:
         return TerminalRenderer()
-    # A frontend with a person before it takes input; nbclient, nbval and papermill do not, and nbval
-    # doesn't see updates of a display.
-    return NotebookRenderer(live=bool(getattr(kernel, "_allow_stdin", False)))
+    return NotebookRenderer(live=watched(shell))

@@ -8,13 +8,13 @@ from html import escape
 from urllib.parse import quote
 
 from jupyter_skills.agent.events import CallFinished, CallStarted
-from jupyter_skills.agent.highlight import coloured
 from jupyter_skills.execution.result import GeneratedFile
+from jupyter_skills.markup.highlight import coloured
 from jupyter_skills.rendering.words import call_output, call_state, call_title, file_size
 from jupyter_skills.skills.words import plain
 
 # The page's own colours where there are any, so that cards are at home in light and dark themes. Code stands on the
-# ground that the colours in agent/highlight.py were chosen for: that of the page's editor.
+# ground that the colours in markup/highlight.py were chosen for: that of the page's editor.
 _DIM = "color:var(--jp-ui-font-color2,#7a7a7a);font-size:90%"
 _FRAME = "border-left:3px solid var(--jp-border-color1,#bbb);padding:2px 10px;margin:2px 0"
 _PRE = (
@@ -69,7 +69,7 @@ class CallCard:
         return "\n".join(filter(None, shown))
 
     def _title(self, doing: str, done: CallFinished | None) -> str:
-        return f"{call_title(self.call)} · {call_state(done, doing, timed=self.timed)}"
+        return f"{plain(call_title(self.call))} · {call_state(done, doing, timed=self.timed)}"
 
     @cached_property
     def _code(self) -> str:

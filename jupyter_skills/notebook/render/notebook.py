@@ -15,8 +15,9 @@ from jupyter_skills.agent.events import (
     TextDone,
     Waiting,
 )
-from jupyter_skills.agent.markdown import to_html
 from jupyter_skills.execution.result import GeneratedFile, Image
+from jupyter_skills.markup.cleaning import clean
+from jupyter_skills.markup.markdown import to_html
 from jupyter_skills.models.client import TextDelta
 from jupyter_skills.notebook.render import card
 from jupyter_skills.notebook.render.parts import CallPart, TextPart
@@ -128,6 +129,7 @@ class NotebookRenderer:
 
     def _finish_text(self, text: str) -> None:
         if not self._live:
+            text = clean(text)
             self._taken_place().show({"text/html": to_html(text), "text/plain": text})
             return
         if not isinstance(self._part, TextPart):  # it came in one piece
@@ -148,6 +150,7 @@ class NotebookRenderer:
 
 
 def _line(text: str) -> Bundle:
+    text = clean(text)
     return {"text/html": card.dim(text), "text/plain": text}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from jupyter_skills.agent.events import CallFinished, CallStarted
+from jupyter_skills.markup.cleaning import CleanPieces
 from jupyter_skills.notebook.render.card import LONGEST_OUTPUT, CallCard
 from jupyter_skills.notebook.render.growing import GrowingMarkdown
 from jupyter_skills.notebook.render.place import Bundle, Place
@@ -20,13 +21,14 @@ class TextPart:
 
     def __init__(self, place: Place) -> None:
         self._places = [place]
+        self._pieces = CleanPieces()
         self._text = GrowingMarkdown()
         self._sealed = 0
         self._throttle = Throttle(self._update)
 
     def add(self, piece: str) -> None:
         """Takes the next piece, and shows it as soon as the throttle lets it."""
-        self._text.add(piece)
+        self._text.add(self._pieces.add(piece))
         self._throttle.ask()
 
     def settle(self) -> None:
@@ -36,6 +38,7 @@ class TextPart:
     def finish(self) -> None:
         """Shows all of it in its last form."""
         self._throttle.stop()
+        self._text.add(self._pieces.end())
         for number, (text, html) in enumerate(self._text.finish()):
             self._show(number, text, html)
 

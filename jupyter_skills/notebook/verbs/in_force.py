@@ -8,8 +8,8 @@ from typing import get_args
 
 from IPython.display import display
 
-from jupyter_skills.agent.markdown import to_html
 from jupyter_skills.errors import UsageProblem
+from jupyter_skills.markup.markdown import to_html
 from jupyter_skills.notebook.session import Session
 from jupyter_skills.notebook.verbs.verb import Verb, argument, say
 from jupyter_skills.settings import RunPlace

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.notebook.log import Logged
+from jupyter_skills.notebook.render import watched
 from jupyter_skills.notebook.session import Session
 from jupyter_skills.notebook.verbs.verb import Verb, argument, say
 
@@ -44,12 +45,13 @@ def log(session: Session, options: argparse.Namespace) -> None:
         if not 1 <= options.number <= len(executions):
             raise UsageProblem(f"%skill log: there is no number {options.number}", f"There are {len(executions)}")
         entry = executions[options.number - 1]
-        say(f"{_facts(entry)}, {entry.run.digest}\n\n{entry.run.code.rstrip()}")
+        say(f"{_facts(entry)}\n\n{entry.run.code.rstrip()}")
     elif not executions:
         say("No code has run yet.")
     else:
-        heads = ("", "cell", "time", "tool", "where", "consent", "outcome", "seconds", "code")
-        say(_table([heads, *(_entry(number, entry) for number, entry in enumerate(executions, 1))]))
+        timed = watched(session.shell)  # else the notebook would differ each time it is executed
+        heads = ("", "cell", *(("time", "seconds") if timed else ()), "tool", "where", "consent", "outcome", "code")
+        say(_table([heads, *(_entry(number, entry, timed=timed) for number, entry in enumerate(executions, 1))]))
         say("'%skill log 1' shows the first in full.")
 
 
@@ -65,7 +67,7 @@ def _total(shares: Sequence[Share]) -> tuple[str, ...]:
     return "in all", "", f"{size:,}", f"{tokens:,}", cost
 
 
-def _entry(number: int, entry: Logged) -> tuple[str, ...]:
+def _entry(number: int, entry: Logged, *, timed: bool) -> tuple[str, ...]:
     run = entry.run
     lines = [line for line in run.code.splitlines() if line.strip()] or [""]
     first = lines[0].strip()
@@ -73,19 +75,18 @@ def _entry(number: int, entry: Logged) -> tuple[str, ...]:
     return (
         str(number),
         f"[{entry.cell}]",
-        time.strftime("%H:%M:%S", time.localtime(entry.moment)),
+        *((time.strftime("%H:%M:%S", time.localtime(entry.moment)), f"{run.seconds:.1f}") if timed else ()),
         run.tool,
         run.place,
         run.consent,
         run.outcome,
-        f"{run.seconds:.1f}",
         first[:_LONGEST_FIRST_LINE] + (" …" if cut else ""),
     )
 
 
 def _facts(entry: Logged) -> str:
     run = entry.run
-    return f"cell [{entry.cell}], {run.tool}, {run.place}, consent: {run.consent}, {run.outcome}, {run.seconds:.1f} s"
+    return f"cell [{entry.cell}], {run.tool}, {run.place}, consent: {run.consent}, {run.outcome}, {run.digest}"
 
 
 def _as_json(entry: Logged) -> dict[str, Any]:

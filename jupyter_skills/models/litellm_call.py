@@ -1,0 +1,89 @@
+"""A call of litellm that can be given up at any moment, and what its stream says beside its chunks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Generator
+from contextlib import suppress
+from typing import Any
+
+
+class Call:
+    """Awaits ``litellm.acompletion``, and leaves no coroutine behind that nobody awaits.
+
+    litellm prepares the request in a thread, which gives it the coroutine to go on with. Cancelled in the meantime
+    it would drop that, of which Python complains; so the cancellation comes a moment later, before anything is sent.
+
+    Args:
+        coroutine: What it gave.
+    """
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._coroutine = coroutine
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        error: BaseException | None = None
+        late: asyncio.CancelledError | None = None
+        while True:
+            try:
+                waited = self._coroutine.send(None) if error is None else self._coroutine.throw(error)
+            except StopIteration as end:
+                return end.value
+            error = None
+            if isinstance(waited, asyncio.Future) and _prepares(self._coroutine):
+                waited._asyncio_future_blocking = False  # it is awaited here instead
+                while not waited.done():
+                    try:
+                        yield from asyncio.shield(waited)
+                    except asyncio.CancelledError as cancelled:
+                        late = cancelled
+                    except Exception:  # noqa: BLE001, S110 -- litellm meets it itself, right after this
+                        pass
+            elif late is not None:
+                if isinstance(waited, asyncio.Future):
+                    waited._asyncio_future_blocking = False
+                    waited.cancel()
+                error, late = late, None
+            else:
+                try:
+                    yield waited
+                except BaseException as thrown:  # noqa: BLE001 -- whatever it is, it is litellm's to meet
+                    error = thrown
+
+
+def _prepares(coroutine: Any) -> bool:
+    """Whether it waits for the thread: then the function itself waits, and nothing that it has called."""
+    while hasattr(inner := coroutine.cr_await, "cr_await"):
+        coroutine = inner
+    return bool(coroutine.cr_code.co_name == "acompletion")
+
+
+def is_openais(stream: Any) -> bool:
+    """Whether a stream is one of the ``openai`` package, whose chunks litellm takes as they are."""
+    return type(stream).__module__.partition(".")[0] == "openai" and hasattr(stream, "__anext__")
+
+
+class Overheard:
+    """A stream of the ``openai`` package, with an ear on why it refuses: litellm drops those chunks.
+
+    Args:
+        stream: The stream.
+        heard: Where the words go.
+    """
+
+    def __init__(self, stream: Any, heard: list[str]) -> None:
+        self._stream = stream
+        self._heard = heard
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def __aiter__(self) -> Overheard:
+        return self
+
+    async def __anext__(self) -> Any:
+        chunk = await anext(self._stream)
+        with suppress(AttributeError, IndexError, TypeError):
+            if refusal := chunk.choices[0].delta.refusal:
+                self._heard.append(str(refusal))
+        return chunk
