@@ -28,7 +28,7 @@ BAD_CELLS = {
     "bad number": ("%%ask --max-steps 0\nHello", "UsageProblem: .*0 is not a positive number"),
     "option without value": ("%%ask -m\nHello", "UsageProblem: .*expected one argument"),
     "bad variable": ("%%ask -o 1x\nHello", "UsageProblem: '1x' can't be the name of a variable"),
-    "nothing asked": ("%%ask\n\n", "UsageProblem: There is nothing to ask. Write the question"),
+    "nothing asked": ("%%ask\n\n", "UsageProblem: There is nothing to ask. Write a question"),
     "no model": ("%%ask\nHello", "ModelNotChosen: No model is chosen. Name one with -m"),
     "unknown model": ("%%ask -m whatever\nHello", "ModelUnknown: .* Put the provider before the name"),
     "missing key": ("%%ask -m openai/gpt-4o\nHello", "ModelKeyMissing: .* Set OPENAI_API_KEY in the environment"),
