@@ -200,7 +200,7 @@ def test_tab_completes_verbs_options_names_and_paths(notebook: Notebook) -> None
     write_skill(notebook.folder / "my skills", "mine")
     notebook.run("%skill load 'my skills/mine'")
     for typed, expected in {
-        "%skill l": ["list", "load"],
+        "%skill l": ["list", "load", "log"],
         "%skill load gif": ["gif-maker"],
         "%skill load --p": ["--pin"],
         "%skill load --run ": ["docker", "live", "off"],
