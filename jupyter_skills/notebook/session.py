@@ -139,7 +139,7 @@ class Session:
 
     def note(self, answer: Answer) -> None:
         """Remembers how a turn ended, for ``%skill why`` and ``%skill log``."""
-        number = self.shell.execution_count
+        number = len(self.shell.user_ns.get("In", ())) - 1  # IPython's own count may be that of the next cell
         self.executions += [Logged(number, time.time(), run) for run in answer.code]
         if answer.shares:
             self.last_answer = answer

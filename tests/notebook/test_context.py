@@ -169,12 +169,13 @@ def test_the_log_has_every_piece_of_code_with_its_consent(asked: Notebook) -> No
         other.add(Turn(status=400, message="no"))
         asked.use(other)
         assert asked.run("%%ask -r live -y\nGo").error is not None
+        number = int(asked.value("len(In) - 1")) - 1
     table = asked.run("%skill log").stdout.splitlines()
     assert [("live" in row, "-y" in row) for row in table[1:3]] == [(True, True)] * 2
     assert ["ok" in table[1], "error" in table[2]] == [True, True]
     assert asked.run("%skill log 1").stdout.endswith("\n\nx = 1\nx\n")
     entries = json.loads(asked.run("%skill log --json").stdout)
-    assert [entry["code"] for entry in entries] == ["x = 1\nx", "1 / 0"]
+    assert [(entry["code"], entry["cell"]) for entry in entries] == [("x = 1\nx", number), ("1 / 0", number)]
     assert asked.run("%skill log 7").error is not None
 
 
