@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from jupyter_skills.errors import AskInterrupted
 
 _STOPPED_WITHIN = 5.0
+_one_at_a_time = threading.Lock()
 
 Result = TypeVar("Result")
 
@@ -57,13 +58,15 @@ def run_apart(coroutine_function: Callable[..., Coroutine[Any, Any, Result]], *a
     Raises:
         AskInterrupted: The user stopped it; nothing of it goes on.
     """
-    loop = _loop_apart(os.getpid())
+    with _one_at_a_time:  # else several threads would each make one
+        loop = _loop_apart(os.getpid())
     over = threading.Event()
 
     async def watched() -> Result:
         try:
             return await coroutine_function(*arguments)
         finally:
+            _end_at_exit(loop, os.getpid())
             over.set()
 
     with suppress(RuntimeError):
@@ -82,8 +85,13 @@ def run_apart(coroutine_function: Callable[..., Coroutine[Any, Any, Result]], *a
 def _loop_apart(process: int) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="jupyter-skills-completions", daemon=True).start()
-    atexit.register(_end, loop, process)
     return loop
+
+
+@cache
+def _end_at_exit(loop: asyncio.AbstractEventLoop, process: int) -> None:
+    """Called once there was work: whoever registers last is called first, and litellm has an end of its own."""
+    atexit.register(_end, loop, process)
 
 
 def _end(loop: asyncio.AbstractEventLoop, process: int) -> None:

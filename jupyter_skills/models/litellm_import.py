@@ -40,6 +40,9 @@ async def end_its_tasks() -> None:
     if _litellm is None:
         return
     with suppress(Exception):  # nobody is there any more to tell
+        logging = import_module("litellm.litellm_core_utils.logging_worker").GLOBAL_LOGGING_WORKER
+        await asyncio.wait_for(logging.flush(), _TIDY_WITHIN)
+    with suppress(Exception):
         await asyncio.wait_for(_litellm.close_litellm_async_clients(), _TIDY_WITHIN)
     package = os.path.dirname(_litellm.__file__)
     theirs = {task for task in asyncio.all_tasks() if _file_of(task).startswith(package)}

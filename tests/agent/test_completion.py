@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -140,6 +142,27 @@ def test_completion_needs_no_loop(model: ScriptedModel) -> None:
     assert completion(messages=HELLO, **reach(model)).choices[0].message.content == "Hi."
     chunks = list(completion(messages=HELLO, stream=True, **reach(model)))
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "Hi again."
+
+
+def test_completion_in_many_threads_shares_one_loop_and_leaves_nothing_on_the_screen(model: ScriptedModel) -> None:
+    model.add(*[Turn("Hi.")] * 9)
+    code = f"""
+import threading
+from jupyter_skills import completion
+
+def ask():
+    made = completion(messages={HELLO!r}, api_key="any", **{reach(model)!r})
+    assert made.choices[0].message.content == "Hi."
+
+for _ in range(2):
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+ask()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert len(model.requests) == 9
 
 
 async def test_completion_works_inside_a_running_loop(model: ScriptedModel) -> None:
