@@ -94,7 +94,7 @@ async def test_the_setting_is_the_limit_where_none_is_given(talk: Talk) -> None:
 
 async def test_time_while_the_model_is_silent(talk: Talk) -> None:
     talk.model.add(Turn("first and never last", piece=5, hold_after=2))
-    answer = await talk.ask("Hi", timeout=0.5)
+    answer = await talk.ask("Hi", timeout=2)
     assert (answer.finish_reason, answer.text) == ("timeout", "first")
     assert [message["content"] for message in talk.conversation.messages] == ["Hi", "first"], "as far as it was seen"
     talk.model.release()
@@ -108,7 +108,7 @@ async def test_time_while_code_runs(talk: Talk, isolated: Router) -> None:
     await talk.ask("Start", router=isolated)
     slow = "print('so far', flush=True)\nimport time; time.sleep(60)"
     talk.model.add(Turn("Now.", [Call("run_python", {"code": slow})] * 2))
-    answer = await talk.ask("Sleep", router=isolated, timeout=2)
+    answer = await talk.ask("Sleep", router=isolated, timeout=4)
     assert answer.finish_reason == "timeout"
     assert [run.outcome for run in answer.code] == ["interrupted"]
     assert answered(talk)
