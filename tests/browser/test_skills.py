@@ -41,7 +41,7 @@ def test_a_skill_is_found_by_tab_and_its_tools_show_what_they_make(lab: Lab, pag
     run_all(page)
     expect(page.locator(".jp-RenderedHTML strong", has_text="doubles")).to_be_visible()
     wait_until_idle(page)
-    cards = page.locator("details", has_text="growth__draw")
+    cards = page.locator("details", has_text="growth · draw")
     expect(cards.first).to_contain_text("'five' is not of type 'integer'")
     cards.last.locator("summary").click()
     expect(cards.last.locator("pre").first).to_contain_text("draw of the skill growth, sha256:")
