@@ -286,4 +286,16 @@ class ConsentUnavailable(SkillsError):
 
 
 class AskInterrupted(SkillsError):
-    """The user stopped the cell."""
+    """The user stopped the cell.
+
+    Args:
+        message: See ``SkillsError``.
+        next_step: See ``SkillsError``.
+    """
+
+    def __init__(
+        self,
+        message: str = "The cell was interrupted",
+        next_step: str = "The conversation and the sandbox stay usable",
+    ) -> None:
+        super().__init__(message, next_step)

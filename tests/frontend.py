@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -51,15 +52,22 @@ class Notebook:
     Args:
         folder: The kernel's working folder.
         answer: Called with each question to the user; without it the frontend takes no input, like nbclient.
+        environment: What the kernel's environment has beyond this process's own.
     """
 
-    def __init__(self, folder: Path, answer: Callable[[str], str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        answer: Callable[[str], str] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.folder = folder
         self.answer = answer
+        self.environment = environment or {}
 
     def __enter__(self) -> Self:
         self.manager = KernelManager(kernel_name="python3")
-        self.manager.start_kernel(cwd=str(self.folder))
+        self.manager.start_kernel(cwd=str(self.folder), env={**os.environ, **self.environment})
         self.client = self.manager.client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=60)

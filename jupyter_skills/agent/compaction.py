@@ -6,15 +6,16 @@ bytes. What is left stays a history that every provider takes: each call keeps i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jupyter_skills.agent.prompt.content import without_media
 from jupyter_skills.agent.tool_names import LOAD_SKILL, READ_FILE
 from jupyter_skills.execution.output import bounded
 from jupyter_skills.models.client import Message
-from jupyter_skills.models.messages import media_tokens
-from jupyter_skills.skills.words import CHARACTERS_PER_TOKEN
+from jupyter_skills.models.messages import answered_calls, media_tokens, text_in
+from jupyter_skills.words import CHARACTERS_PER_TOKEN
 
 Exchange = list[Message]
 
@@ -42,29 +43,81 @@ def compacted(exchanges: Sequence[Exchange], room: int) -> list[Exchange]:
         room: How many characters there are for them; less may not be possible. If the last prompt alone has
             more, nothing is given up for it.
     """
-    kept = list(exchanges)
-    if size(kept[-1][:1]) > room:
-        return kept
+    kept = _Sized(exchanges)
+    if size(kept.exchanges[-1][:1]) > room:
+        return kept.exchanges
     for shortened in (_without_media, _with_short_results):
-        for index in range(len(kept) - 1):
-            if _total(kept) <= room:
-                return kept
-            kept[index] = shortened(kept[index])
-    gone: list[Exchange] = []
-    while len(kept) > 1 and _total([*_in_short(gone, _SKILLS), *kept]) > room:
-        gone.append(kept.pop(0))
-    short = _in_short(gone, _SKILLS)
-    if _total([*short, *kept]) > room:
-        short = _in_short(gone, _SKILLS[:1])  # a skill's files can be read again
-    kept = [*short, *kept]
+        for index in range(len(kept.exchanges) - 1):
+            if kept.total <= room:
+                return kept.exchanges
+            kept.replace(index, shortened(kept.exchanges[index]))
+    left = _Left()
+    gone = 0
+    while gone < len(kept.exchanges) - 1 and left.size + kept.total > room:
+        left.add(kept.exchanges[gone])
+        kept.replace(gone, [])
+        gone += 1
+    # A skill's files can be read again.
+    names = _SKILLS if left.size + kept.total <= room else _SKILLS[:1]
+    last = kept.exchanges[-1]
+    short = _Sized([*left.exchange(names), *kept.exchanges[gone:]])
     for shortened in (_without_media, _with_short_results):
-        if kept and _total(kept) > room:
-            kept[-1] = [*kept[-1][:1], *shortened(kept[-1][1:])]
-    return kept if _total(kept) < _total(exchanges) else list(exchanges)
+        if short.total > room:
+            last = [*last[:1], *shortened(last[1:])]
+            short.replace(-1, last)
+    return short.exchanges if short.total < sum(map(size, exchanges)) else list(exchanges)
 
 
-def _total(exchanges: Sequence[Exchange]) -> int:
-    return sum(map(size, exchanges))
+class _Sized:
+    """Exchanges, and how many characters they are together: counting all of them at each step would take long.
+
+    Args:
+        exchanges: The exchanges.
+    """
+
+    def __init__(self, exchanges: Sequence[Exchange]) -> None:
+        self.exchanges = list(exchanges)
+        self._sizes = [size(exchange) for exchange in exchanges]
+        self.total = sum(self._sizes)
+
+    def replace(self, index: int, exchange: Exchange) -> None:
+        """Puts another exchange in place of one."""
+        self.exchanges[index] = exchange
+        self.total -= self._sizes[index]
+        self._sizes[index] = size(exchange)
+        self.total += self._sizes[index]
+
+
+class _Left:
+    """What is left of exchanges that are dropped: a line for each, and what the model was given of skills."""
+
+    def __init__(self) -> None:
+        self._quotes: deque[str] = deque()
+        self._pairs: dict[tuple[str, str], Exchange] = {}
+        self.size = 0
+
+    def add(self, exchange: Exchange) -> None:
+        """Takes the next one that is dropped."""
+        self.size = self.size or len(_OPENING)
+        for quote in _quotes(exchange):
+            self._quotes.append(quote)
+            self.size += len(quote) + 1
+        while len(self._quotes) > _MOST_QUOTES:
+            self.size -= len(self._quotes.popleft()) + 1
+        for call, result in answered_calls(exchange):
+            if _is_skills(result):
+                # Each result with its call, for the two must stay together; of the same the last is kept.
+                pair: Exchange = [{"role": "assistant", "content": None, "tool_calls": [dict(call)]}, result]
+                self.size += size(pair) - size(self._pairs.get(_heading(call, result), []))
+                self._pairs[_heading(call, result)] = pair
+
+    def exchange(self, names: Sequence[str]) -> list[Exchange]:
+        """The exchange in place of them, with what these tools gave; none if nothing was dropped."""
+        if not self.size:
+            return []
+        summary: Message = {"role": "user", "content": "\n".join([_OPENING, *self._quotes])}
+        pairs = [pair for (name, _), pair in self._pairs.items() if name in names]
+        return [[summary, *(message for pair in pairs for message in pair)]]
 
 
 def _size(message: Message) -> int:
@@ -92,56 +145,25 @@ def _with_short_results(exchange: Exchange) -> Exchange:
     ]
 
 
-def _is_skills(message: Message, names: Sequence[str] = _SKILLS) -> bool:
-    return message["role"] == "tool" and message.get("name") in names
-
-
-def _in_short(gone: Sequence[Exchange], names: Sequence[str]) -> list[Exchange]:
-    """What is left of exchanges: a line for each, and what the model was given of skills by these tools."""
-    if not gone:
-        return []
-    quotes = [line for exchange in gone for line in _quotes(exchange)]
-    skills = {_heading(pair): pair for exchange in gone for pair in _of_skills(exchange, names)}
-    summary: Message = {"role": "user", "content": "\n".join([_OPENING, *quotes[-_MOST_QUOTES:]])}
-    return [[summary, *(message for pair in skills.values() for message in pair)]]
+def _is_skills(message: Message) -> bool:
+    return message["role"] == "tool" and message.get("name") in _SKILLS
 
 
 def _quotes(exchange: Exchange) -> list[str]:
     first, *rest = exchange
-    said = _text(first)
+    said = text_in(first.get("content"))
     if said.startswith(_OPENING):
         return said.splitlines()[1:]
-    answers = [_text(message) for message in rest if message["role"] == "assistant" and _text(message)]
-    answer = f" You answered: {_short(answers[-1])}" if answers else ""
+    answers = [text_in(message.get("content")) for message in rest if message["role"] == "assistant"]
+    answer = f" You answered: {_short(answers[-1])}" if (answers := [*filter(None, answers)]) else ""
     return [f"- The user said: {_short(said)}{answer}"]
 
 
-def _of_skills(exchange: Exchange, names: Sequence[str]) -> list[Exchange]:
-    """What the model was given of skills: each result with its call, for the two must stay together."""
-    found: list[Exchange] = []
-    calls: dict[str, Any] = {}
-    for message in exchange:
-        if message["role"] == "assistant":
-            calls = {call["id"]: call for call in message.get("tool_calls") or ()}  # some number each reply's anew
-        elif _is_skills(message, names) and message["tool_call_id"] in calls:
-            call = calls[message["tool_call_id"]]
-            found.append([{"role": "assistant", "content": None, "tool_calls": [call]}, message])
-    return found
-
-
-def _heading(pair: Exchange) -> tuple[str, str]:
-    """What tells apart the instructions of two skills, or two of their files; of the same the last is kept."""
-    call, result = pair
-    function = call["tool_calls"][0]["function"]
+def _heading(call: Mapping[str, Any], result: Message) -> tuple[str, str]:
+    """What tells apart the instructions of two skills, or two of their files."""
+    function = call["function"]
     first = str(result["content"]).partition("\n")[0]
     return function["name"], first if function["name"] == LOAD_SKILL else function["arguments"]
-
-
-def _text(message: Message) -> str:
-    content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return "".join(part["text"] for part in content if part.get("type") == "text")
 
 
 def _short(text: str) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -16,11 +14,11 @@ from jupyter_skills.agent.conversation import Conversation
 from jupyter_skills.agent.events import Event, TextDone
 from jupyter_skills.agent.prompt.system import Section
 from jupyter_skills.agent.sync import run_apart
-from jupyter_skills.agent.tool_names import LOAD_SKILL
+from jupyter_skills.agent.tool_names import skill_loaded_by
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.models import litellm_answers
 from jupyter_skills.models.client import Message, TextDelta
-from jupyter_skills.models.messages import function_name
+from jupyter_skills.models.messages import answered_calls, function_name
 from jupyter_skills.settings import JupyterSkills
 
 _OURS = ("stream_options",)  # usage always comes
@@ -180,14 +178,7 @@ def _leading_system(said: list[Message]) -> str:
 
 def _loaded_in(said: Sequence[Message]) -> list[str]:
     """The skills that the model has loaded, as far as the caller's messages tell."""
-    results = {message.get("tool_call_id") for message in said if message.get("role") == "tool"}
-    names = []
-    for message in said:
-        for call in message.get("tool_calls") or ():
-            if call["function"]["name"] == LOAD_SKILL and call["id"] in results:
-                with suppress(ValueError, KeyError, TypeError):
-                    names.append(str(json.loads(call["function"]["arguments"])["name"]))
-    return names
+    return [name for call, _ in answered_calls(said) if (name := skill_loaded_by(call))]
 
 
 def _pieces(stream: CompletionStream) -> Iterator[Any]:

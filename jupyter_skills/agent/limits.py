@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from jupyter_skills.errors import PriceUnknown
 from jupyter_skills.models.client import ModelClient, ModelFacts, ModelReply, ModelRequest, Prices, Usage
-from jupyter_skills.skills.words import CHARACTERS_PER_TOKEN
+from jupyter_skills.words import CHARACTERS_PER_TOKEN
 
 # Shorter answers are of no use, so the request is not sent.
 _LEAST_ANSWER = 64
@@ -83,11 +83,11 @@ class Purse:
         if reply.cost is not None:
             self.spent += reply.cost
             return
-        usage, prices = reply.usage, self._prices(request.model)
+        usage = reply.usage
         if usage == Usage():
             written = len(json.dumps(reply.message, default=str)) // CHARACTERS_PER_TOKEN
             usage = Usage(await client.count(request), written)
-        self.spent += usage.prompt_tokens * prices.prompt + usage.completion_tokens * prices.completion
+        self.spent += self._prices(request.model).cost(usage)
 
     def _prices(self, model: str) -> Prices:
         if self.facts.prices is None:

@@ -47,7 +47,7 @@ def run_now(coroutine_function: Callable[..., Coroutine[Any, Any, Result]], *arg
         for loop, task in running:
             loop.call_soon_threadsafe(task.cancel)
             over.wait(_STOPPED_WITHIN)
-        raise _interrupted() from None
+        raise AskInterrupted from None
 
 
 def run_apart(coroutine_function: Callable[..., Coroutine[Any, Any, Result]], *arguments: Any) -> Result:
@@ -69,16 +69,22 @@ def run_apart(coroutine_function: Callable[..., Coroutine[Any, Any, Result]], *a
             _end_at_exit(loop, os.getpid())
             over.set()
 
-    with suppress(RuntimeError):
-        if asyncio.get_running_loop() is loop:  # called by what it runs itself, it would wait for ever
-            return run_now(coroutine_function, *arguments)
+    if _running_loop() is loop:  # called by what it runs itself, it would wait for ever
+        return run_now(coroutine_function, *arguments)
     future = asyncio.run_coroutine_threadsafe(watched(), loop)
     try:
         return future.result()
     except KeyboardInterrupt:
         future.cancel()
         over.wait(_STOPPED_WITHIN)
-        raise _interrupted() from None
+        raise AskInterrupted from None
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 @cache  # a process that was forked has no threads of its parent's
@@ -102,7 +108,3 @@ def _end(loop: asyncio.AbstractEventLoop, process: int) -> None:
     with suppress(Exception):  # nobody is there any more to tell
         asyncio.run_coroutine_threadsafe(end_its_tasks(), loop).result(_STOPPED_WITHIN)
     loop.call_soon_threadsafe(loop.stop)
-
-
-def _interrupted() -> AskInterrupted:
-    return AskInterrupted("The cell was interrupted", "The conversation and the sandbox stay usable")

@@ -25,12 +25,15 @@ from jupyter_skills.models.client import ToolCall
 from jupyter_skills.skills.allowed import languages, parse
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.tools.record import SkillTool, call_name
-from jupyter_skills.skills.words import first_rows
+from jupyter_skills.words import first_rows
 
 _LANGUAGES: dict[str, tuple[Language, str]] = {RUN_PYTHON: ("python", "code"), RUN_SHELL: ("shell", "command")}
 _LONGEST_FILE = 64 * 1024
 _MOST_ROWS = 30
-_CUT_SHORT = Execution("interrupted", error="Stopped before it could finish.")
+STOPPED = "Stopped before it could finish."
+"""What the model is told of a call that was given up."""
+
+_CUT_SHORT = Execution("interrupted", error=STOPPED)
 _LONGEST_PRINTED = 20_000
 
 
@@ -73,7 +76,7 @@ class Toolbox:
         self.code: list[CodeRun] = []
         self.files: dict[str, GeneratedFile] = {}
         self.images: list[Image] = []
-        self.stopped = "Stopped before it could finish."
+        self.stopped = STOPPED
         """What the model is told of a call that was stopped; of one with code, with what it had printed."""
 
     def definitions(self) -> list[dict[str, Any]]:

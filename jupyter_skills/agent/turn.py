@@ -17,16 +17,15 @@ from jupyter_skills.agent.limits import Limits, Purse
 from jupyter_skills.agent.prompt.breakdown import Share, shares
 from jupyter_skills.agent.prompt.content import pictures_message, without_media
 from jupyter_skills.agent.prompt.system import Section, joined
-from jupyter_skills.agent.tools import Toolbox
+from jupyter_skills.agent.tools import STOPPED, Toolbox
 from jupyter_skills.errors import ModelOverlong
 from jupyter_skills.execution.result import Image
 from jupyter_skills.models.client import Message, ModelClient, ModelFacts, ModelReply, ModelRequest, ToolCall, Usage
 from jupyter_skills.models.messages import function_name
-from jupyter_skills.skills.words import CHARACTERS_PER_TOKEN
+from jupyter_skills.words import CHARACTERS_PER_TOKEN
 
 # A conversation is made shorter before it fills the model's context, to where it won't have to be again soon.
 _FULL, _ROOMY = 0.8, 0.5
-_STOPPED = "Stopped before it could finish."
 # After these the user goes on from what there is; after a failure, by the same prompt once more.
 _STOPPED_BY_USER = ("interrupted", "timeout")
 
@@ -127,7 +126,6 @@ class _Course:
     async def run(self) -> str:
         """Goes on until there is a reason to end; returns it."""
         while len(self.replies) < self._turn.limits.steps:
-            self._make_room()
             sent = await self._sent()
             if sent is None:
                 return "max_cost"
@@ -144,8 +142,40 @@ class _Course:
                 return "tool_calls"
         return "max_steps"
 
-    def request(self) -> ModelRequest:
-        """The next request."""
+    async def first(self) -> ModelRequest:
+        """The first request as it would be sent; one that could cost too much as it is."""
+        request = self._fitting()
+        return await self._purse.allowed(request, self._turn.client) or request
+
+    async def _sent(self) -> _Sent | None:
+        """The next request and its answer; None if it could cost too much."""
+        request = self._fitting()
+        while True:
+            allowed = await self._purse.allowed(request, self._turn.client)
+            if allowed is None:
+                return None
+            earlier, said = self._conversation.read(), tuple(self.said)
+            try:
+                return _Sent(allowed, earlier, said, await self._asking.ask(allowed))
+            except ModelOverlong:
+                # The provider knows better how much it takes in; there is an end, since it gets shorter each time.
+                if not self._turn.compacts or not self._shorten(size(allowed.messages) // 2):
+                    raise
+            request = self._request()
+
+    def _fitting(self) -> ModelRequest:
+        """The next request; before one that would fill the model's context, what was said is made shorter."""
+        request = self._request()
+        context = self._turn.facts.context
+        if context is None or not self._turn.compacts:
+            return request
+        room = context / self._tokens_per_character
+        if _length(request.messages, request.tools) <= _FULL * room:
+            return request
+        shorter = self._shorten(int(_ROOMY * room) - _length(self._system(), request.tools))
+        return self._request() if shorter else request
+
+    def _request(self) -> ModelRequest:
         turn = self._turn
         earlier = self._conversation.read()
         if not turn.facts.sees:
@@ -163,36 +193,6 @@ class _Course:
         text = joined(self._turn.system)
         return [{"role": "system", "content": text}] if text else []
 
-    async def first(self) -> ModelRequest:
-        """The first request as it would be sent; one that could cost too much as it is."""
-        self._make_room()
-        request = self.request()
-        return await self._purse.allowed(request, self._turn.client) or request
-
-    async def _sent(self) -> _Sent | None:
-        """The next request and its answer; None if it could cost too much."""
-        while True:
-            request = await self._purse.allowed(self.request(), self._turn.client)
-            if request is None:
-                return None
-            earlier, said = self._conversation.read(), tuple(self.said)
-            try:
-                return _Sent(request, earlier, said, await self._asking.ask(request))
-            except ModelOverlong:
-                # The provider knows better how much it takes in; there is an end, since it gets shorter each time.
-                if not self._turn.compacts or not self._shorten(size(request.messages) // 2):
-                    raise
-
-    def _make_room(self) -> None:
-        context = self._turn.facts.context
-        if context is None or not self._turn.compacts:
-            return
-        request = self.request()
-        tools = len(str(request.tools))
-        room = context / self._tokens_per_character
-        if size(request.messages) + tools > _FULL * room:
-            self._shorten(int(_ROOMY * room) - tools - size(self._system()))
-
     def _shorten(self, room: int) -> bool:
         shorter = self._conversation.compact(self.said, room)
         if shorter is None:
@@ -204,7 +204,7 @@ class _Course:
     def _learn(self, sent: _Sent) -> None:
         """How many tokens a character is to this model; guesses are only for its first answer."""
         if tokens := sent.reply.usage.prompt_tokens:
-            characters = size(sent.request.messages) + len(str(sent.request.tools))
+            characters = _length(sent.request.messages, sent.request.tools)
             self._tokens_per_character = min(1.0, max(0.1, tokens / characters))
 
     async def _work(self, calls: tuple[ToolCall, ...]) -> bool:
@@ -225,7 +225,7 @@ class _Course:
                 done += 1
         finally:
             self.said += [
-                _result(call, self._turn.redact(self._turn.toolbox.stopped) if call is ours[done] else _STOPPED)
+                _result(call, self._turn.redact(self._turn.toolbox.stopped) if call is ours[done] else STOPPED)
                 for call in ours[done:]
             ]
         if len(ours) < len(calls):
@@ -279,6 +279,11 @@ class _Sent:
     earlier: Sequence[Message]
     said: Sequence[Message]
     reply: ModelReply
+
+
+def _length(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> int:
+    """About how many characters a request with these is."""
+    return size(messages) + len(str(tools))
 
 
 def _clean(definitions: list[dict[str, Any]], redact: Callable[[str], str]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_skills.cli.shell import GOOD, UNUSABLE, say
 from jupyter_skills.sandbox.settings import DEFAULT_IMAGE
-from jupyter_skills.skills.words import count
+from jupyter_skills.words import count
 
 if TYPE_CHECKING:
     from jupyter_skills.sandbox.docker.engine import Engine

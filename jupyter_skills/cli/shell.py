@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jupyter_skills.skills.words import plain
+from jupyter_skills.words import plain
 
 GOOD, BAD, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 

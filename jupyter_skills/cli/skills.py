@@ -216,8 +216,8 @@ def _lock(options: argparse.Namespace) -> int:
     from jupyter_skills.errors import UsageProblem
     from jupyter_skills.skills import lock
     from jupyter_skills.skills.places import working_folder
-    from jupyter_skills.skills.words import count
     from jupyter_skills.store.finding import resolve
+    from jupyter_skills.words import count
 
     folder = working_folder()
     if options.check and options.name:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_skills.cli.shell import GOOD, say
 from jupyter_skills.errors import SkillNotFound, UsageProblem
-from jupyter_skills.skills.words import count, first_names
+from jupyter_skills.words import count, first_names
 
 if TYPE_CHECKING:
     from jupyter_skills.sharing.fetched import Fetched

@@ -9,6 +9,7 @@ from typing import Any
 
 from jupyter_skills.context.kinds import Redact, brief, is_a, size
 from jupyter_skills.context.names import looks_secret
+from jupyter_skills.words import aligned, count
 
 MOST_COLUMNS = 60
 _SAMPLE_ROWS = 5
@@ -40,12 +41,12 @@ class Table:
     notes: Sequence[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        lines = [self.head, *self.notes, *(f"  {line}" for line in _aligned(self.columns))]
+        lines = [self.head, *self.notes, *(f"  {line}" for line in aligned(self.columns))]
         if self.more:
             lines.append(f"  … and {self.more:,} more columns")
         if self.rows:
             lines += [f"first {len(self.rows)} rows:" if len(self.rows) > 1 else "first row:"]
-            lines += _aligned([self.names, *self.rows])
+            lines += aligned([self.names, *self.rows])
         return "\n".join(lines)
 
 
@@ -61,16 +62,16 @@ def table(name: str, value: Any, redact: Redact = str) -> str | None:
         return str(_polars_frame(name, value, redact))
     if is_a(value, "polars", "LazyFrame"):
         schema = list(value.collect_schema().items())
-        head = f"LazyFrame {name}: {_of(len(schema), 'column')}, not computed"
+        head = f"LazyFrame {name}: {count(len(schema), 'column')}, not computed"
         columns = [
             (brief(column, _CELL, redact), brief(str(kind), _CELL, redact), "")
             for column, kind in schema[:MOST_COLUMNS]
         ]
         return str(Table(head, columns, max(len(schema) - MOST_COLUMNS, 0)))
     if is_a(value, "polars", "Series"):
-        count = len(value)
-        head = f"Series {name}: {_of(count, 'value')}, {value.dtype}, {count - value.null_count():,} non-null"
-        return _listed(head, [_cell(each, redact, value.name, name) for each in value.head(_VALUES).to_list()], count)
+        length = len(value)
+        head = f"Series {name}: {count(length, 'value')}, {value.dtype}, {length - value.null_count():,} non-null"
+        return _listed(head, [_cell(each, redact, value.name, name) for each in value.head(_VALUES).to_list()], length)
     return None
 
 
@@ -78,9 +79,9 @@ def outline(value: Any) -> str | None:
     """The same in a few words, for one within a list or the like."""
     if is_a(value, "pandas", "DataFrame") or is_a(value, "polars", "DataFrame"):
         rows, columns = value.shape
-        return f"<DataFrame: {_of(rows, 'row')} x {_of(columns, 'column')}>"
+        return f"<DataFrame: {count(rows, 'row')} x {count(columns, 'column')}>"
     if is_a(value, "pandas", "Series", "Index") or is_a(value, "polars", "Series"):
-        return f"<{type(value).__name__}: {_of(len(value), 'value')}, {brief(str(value.dtype), _CELL)}>"
+        return f"<{type(value).__name__}: {count(len(value), 'value')}, {brief(str(value.dtype), _CELL)}>"
     return "<LazyFrame>" if is_a(value, "polars", "LazyFrame") else None
 
 
@@ -106,7 +107,7 @@ def _pandas_frame(name: str, frame: Any, redact: Redact) -> Table:
         for row in range(min(rows, _SAMPLE_ROWS))
     ]
     return Table(
-        f"DataFrame {name}: {_of(rows, 'row')} x {_of(width, 'column')}, {used}",
+        f"DataFrame {name}: {count(rows, 'row')} x {count(width, 'column')}, {used}",
         columns,
         max(width - MOST_COLUMNS, 0),
         ["", *(brief(title, _CELL, redact) for title in titles), *(["…"] if width > _SAMPLE_COLUMNS else [])],
@@ -122,11 +123,11 @@ def _index(index: Any, redact: Redact) -> str:
 
 
 def _pandas_values(name: str, values: Any, kind: str, labels: list[Any], redact: Redact) -> str:
-    count = len(values)
-    head = f"{kind} {name}: {_of(count, 'value')}, {brief(str(values.dtype), _CELL, redact)}"
+    length = len(values)
+    head = f"{kind} {name}: {count(length, 'value')}, {brief(str(values.dtype), _CELL, redact)}"
     numeric = getattr(values.dtype, "kind", "O") in "iuf"
-    if count <= _COUNTED_CELLS // (1 if numeric else _OBJECT_COST):
-        head += f", {count - int(values.isna().sum()):,} non-null" if labels or kind == "Series" else ""
+    if length <= _COUNTED_CELLS // (1 if numeric else _OBJECT_COST):
+        head += f", {length - int(values.isna().sum()):,} non-null" if labels or kind == "Series" else ""
         if numeric and labels:
             told = ((word, getattr(values, word)()) for word in ("min", "mean", "max", "std"))
             head += "; " + ", ".join(f"{word} {_number(number)}" for word, number in told)
@@ -138,9 +139,9 @@ def _pandas_values(name: str, values: Any, kind: str, labels: list[Any], redact:
             (_cell(label, redact, *map(str, values.index.names)), cell)
             for label, cell in zip(labels, shown, strict=False)
         ]
-        more = [f"… and {count - len(rows):,} more"] if count > len(rows) else []
-        return "\n".join([head, *_aligned(rows), *more])
-    return _listed(head, shown, count)
+        more = [f"… and {length - len(rows):,} more"] if length > len(rows) else []
+        return "\n".join([head, *aligned(rows), *more])
+    return _listed(head, shown, length)
 
 
 def _labelled(values: Any, labels: list[Any]) -> list[tuple[Any, Any]]:
@@ -165,8 +166,9 @@ def _polars_frame(name: str, frame: Any, redact: Redact) -> Table:
         [_cell(cell, redact, title) for cell, title in zip(row, shown, strict=True)]
         for row in frame[:, :_SAMPLE_COLUMNS].head(_SAMPLE_ROWS).rows()
     ]
+    shape = f"{count(rows, 'row')} x {count(width, 'column')}"
     return Table(
-        f"DataFrame {name} (polars): {_of(rows, 'row')} x {_of(width, 'column')}, {size(int(frame.estimated_size()))}",
+        f"DataFrame {name} (polars): {shape}, {size(int(frame.estimated_size()))}",
         columns,
         max(width - MOST_COLUMNS, 0),
         [*(brief(title, _CELL, redact) for title in shown), *(["…"] if width > _SAMPLE_COLUMNS else [])],
@@ -196,20 +198,8 @@ def _number(value: Any, redact: Redact = str) -> str:
     return brief(value, _CELL, redact)
 
 
-def _listed(head: str, shown: list[str], count: int) -> str:
+def _listed(head: str, shown: list[str], length: int) -> str:
     if not shown:
         return head
-    more = f", … and {count - len(shown):,} more" if count > len(shown) else ""
+    more = f", … and {length - len(shown):,} more" if length > len(shown) else ""
     return f"{head}\n{', '.join(shown)}{more}"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths: dict[int, int] = {}
-    for row in rows:
-        for position, cell in enumerate(row):
-            widths[position] = max(widths.get(position, 0), len(cell))
-    return ["  ".join(cell.ljust(widths[i]) for i, cell in enumerate(row)).rstrip() for row in rows]
-
-
-def _of(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

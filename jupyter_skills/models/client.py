@@ -72,6 +72,10 @@ class Prices:
     prompt: float
     completion: float
 
+    def cost(self, usage: Usage) -> float:
+        """What so many tokens cost, in US dollars."""
+        return usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion
+
 
 @dataclass(frozen=True)
 class ModelFacts:

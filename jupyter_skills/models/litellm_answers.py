@@ -7,6 +7,7 @@ from typing import Any
 
 from jupyter_skills.models.client import Message, Usage
 from jupyter_skills.models.litellm_import import imported
+from jupyter_skills.models.litellm_reply import usage_of
 
 
 async def response(
@@ -33,7 +34,7 @@ async def response(
     choice.message.content = message.get("content", "")
     choice.message.tool_calls = _calls(litellm, message.get("tool_calls") or ()) or None
     choice.finish_reason = finish_reason
-    if _counted(made) != usage:  # that of a single request has details worth keeping
+    if usage_of(made) != usage:  # that of a single request has details worth keeping
         made.usage = litellm.Usage(
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
@@ -73,11 +74,6 @@ async def last_chunk(number: str, made: Any) -> Any:
     )
     ending.usage = made.usage
     return ending
-
-
-def _counted(made: Any) -> Usage | None:
-    counted = getattr(made, "usage", None)
-    return Usage(counted.prompt_tokens or 0, counted.completion_tokens or 0) if counted else None
 
 
 async def _chunk(number: str, model: str, delta: dict[str, Any], finish_reason: str | None) -> Any:

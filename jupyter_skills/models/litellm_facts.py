@@ -10,8 +10,7 @@ from typing import Any
 
 from jupyter_skills.models.client import ModelFacts, ModelRequest, Prices
 from jupyter_skills.models.messages import media_tokens
-
-_CHARACTERS_PER_TOKEN = 4
+from jupyter_skills.words import CHARACTERS_PER_TOKEN
 
 PRICES = ("input_cost_per_token", "output_cost_per_token")
 """litellm's names for what a token of the prompt, and one of the answer, costs."""
@@ -95,7 +94,7 @@ def count_of(litellm: Any, request: ModelRequest) -> int:
     try:
         counted = litellm.token_counter(model=request.model, messages=messages, tools=tools or None)
     except Exception:  # noqa: BLE001 -- litellm's counter knows fewer shapes than its providers take
-        counted = -(-len(json.dumps([messages, tools], default=str, ensure_ascii=False)) // _CHARACTERS_PER_TOKEN)
+        counted = -(-len(json.dumps([messages, tools], default=str, ensure_ascii=False)) // CHARACTERS_PER_TOKEN)
     return int(counted) + media
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
 from jupyter_skills.models.client import Message, ModelReply, Prices, ToolCall, Usage
-from jupyter_skills.models.messages import PROVIDERS_OWN, accepted_name, ids_in, unused_ids
+from jupyter_skills.models.messages import PROVIDERS_OWN, accepted_name, ids_in, object_in, text_in, unused_ids
 
 
 def text_of(chunk: Any) -> str:
@@ -52,17 +51,16 @@ def reply_of(
         calls.append(ours)
         function = {"name": accepted_name(ours.name), "arguments": _object(ours)}
         sent_back.append({"id": ours.id, "type": "function", "function": function, **_kept(call, call.function)})
-    text = _text(choice.message.content)
+    text = text_in(choice.message.content)
     message: Message = {"role": "assistant", "content": text or ("" if not calls else None)}
     if calls:
         message["tool_calls"] = sent_back
     message |= _kept(choice.message)
-    counted = getattr(response, "usage", None)
-    usage = Usage(counted.prompt_tokens or 0, counted.completion_tokens or 0) if counted else Usage()
+    usage = usage_of(response)
     if usage == Usage():
         cost = 0.0 if free else None  # nobody has counted
     else:
-        cost = _cost(litellm, response) if prices is None else _priced(usage, prices)
+        cost = _cost(litellm, response) if prices is None else prices.cost(usage)
     return ModelReply(
         message=message,
         tool_calls=tuple(calls),
@@ -73,6 +71,12 @@ def reply_of(
     )
 
 
+def usage_of(response: Any) -> Usage:
+    """The tokens that a response came to; none if nobody has counted."""
+    counted = getattr(response, "usage", None)
+    return Usage(counted.prompt_tokens or 0, counted.completion_tokens or 0) if counted else Usage()
+
+
 def refusal_of(response: Any, heard: str = "") -> str | None:
     """Why the provider would not answer; None if it has answered, be it in part.
 
@@ -81,17 +85,11 @@ def refusal_of(response: Any, heard: str = "") -> str | None:
         heard: What was said in a stream of why: litellm puts it into no response.
     """
     choice = response.choices[0]
-    if _text(choice.message.content) or choice.message.tool_calls:
+    if text_in(choice.message.content) or choice.message.tool_calls:
         return None
     own = getattr(choice.message, "provider_specific_fields", None) or {}
     reason = heard or str(own.get("refusal") or getattr(choice.message, "refusal", None) or "")
     return reason or ("it gave no reason" if choice.finish_reason == "content_filter" else None)
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, list):
-        return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    return str(content or "")
 
 
 def _kept(*holders: Any) -> dict[str, Any]:
@@ -114,14 +112,7 @@ def _filled(value: Any) -> Any:
 
 def _object(call: ToolCall) -> str:
     """Arguments that every provider takes back: a call cut off in the middle would end the conversation for good."""
-    try:
-        return call.arguments if isinstance(json.loads(call.arguments), dict) else "{}"
-    except (ValueError, RecursionError):
-        return "{}"
-
-
-def _priced(usage: Usage, prices: Prices) -> float:
-    return usage.prompt_tokens * prices.prompt + usage.completion_tokens * prices.completion
+    return "{}" if object_in(call.arguments) is None else call.arguments
 
 
 def _cost(litellm: Any, response: Any) -> float | None:

@@ -31,11 +31,44 @@ def function_name(tool: Mapping[str, Any]) -> str:
     return str(function.get("name", "")) if isinstance(function, Mapping) else ""
 
 
+def text_in(content: Any) -> str:
+    """The text in a message's content, which is a text, a list of parts, or nothing."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    return str(content or "")
+
+
+def object_in(text: str) -> dict[str, Any] | None:
+    """The JSON object that a text is; None if it is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def answered_calls(messages: Iterable[Message]) -> Iterator[tuple[Mapping[str, Any], Message]]:
+    """Each call that has a result, with it. Some providers number each reply's calls anew: so by their order too."""
+    calls: dict[Any, Mapping[str, Any]] = {}
+    for message in messages:
+        if message.get("role") == "assistant":
+            calls = {call["id"]: call for call in message.get("tool_calls") or ()}
+        elif message.get("role") == "tool" and message.get("tool_call_id") in calls:
+            yield calls[message["tool_call_id"]], message
+
+
 def media_tokens(part: Mapping[str, Any]) -> int:
     """About how many tokens a picture or a document in a message's content is."""
     if "image" in str(part.get("type")):
         return _PICTURE_TOKENS
-    return len(json.dumps(part, default=str)) // _ENCODED_CHARACTERS_PER_TOKEN
+    return _written(part) // _ENCODED_CHARACTERS_PER_TOKEN
+
+
+def _written(value: Any) -> int:
+    """About how many characters a value is as JSON: writing documents out to count them would take long."""
+    if isinstance(value, Mapping):
+        return sum(len(str(key)) + _written(held) for key, held in value.items())
+    return len(value) if isinstance(value, str) else len(str(value))
 
 
 def portable(messages: Sequence[Message]) -> list[Message]:

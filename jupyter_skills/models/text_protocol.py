@@ -9,7 +9,7 @@ from typing import Any
 
 from jupyter_skills.models.client import Message, ToolCall
 from jupyter_skills.models.fences import Block, fenced
-from jupyter_skills.models.messages import accepted_name, function_name
+from jupyter_skills.models.messages import accepted_name, function_name, object_in, text_in
 
 _RULES = """\
 # Tools
@@ -83,7 +83,7 @@ def call_of(
     """
     schemas = {function["name"]: function.get("parameters") or {} for function in _functions(tools)}
     parameters = schemas.get(block.name, {})
-    given = _object(block.body)
+    given = object_in(block.body)
     raw = _raw(parameters)
     if raw is not None and not (given and raw in given and given.keys() <= parameters["properties"].keys()):
         given = {raw: block.body}
@@ -94,14 +94,6 @@ def call_of(
         arguments = block.body if whole else f"{block.body}…"
     function = {"name": accepted_name(block.name), "arguments": kept}
     return ToolCall(name, block.name, arguments), {"id": name, "type": "function", "function": function}
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def in_words(messages: Iterable[Message], tools: Sequence[Mapping[str, Any]]) -> list[Message]:
@@ -133,7 +125,7 @@ def _without_calls(message: Message) -> Message:
     words = {key: value for key, value in message.items() if key != "tool_calls"}
     blocks = [fenced(call["function"]["name"], _body(call)) for call in message.get("tool_calls") or ()]
     if blocks:
-        prose = _text(message.get("content")).rstrip()
+        prose = text_in(message.get("content")).rstrip()
         words["content"] = "\n\n".join([prose, *blocks] if prose else blocks)
     return words
 
@@ -141,7 +133,7 @@ def _without_calls(message: Message) -> Message:
 def _body(call: Mapping[str, Any]) -> str:
     """What the model wrote, or would have: the same whatever tools are on offer now."""
     arguments = str(call["function"]["arguments"])
-    given = _object(arguments)
+    given = object_in(arguments)
     if given is not None and len(given) == 1 and isinstance(only := next(iter(given.values())), str):
         return only
     return arguments
@@ -149,7 +141,7 @@ def _body(call: Mapping[str, Any]) -> str:
 
 def _result(number: int, name: str, content: Any) -> str:
     # The content may be a stranger's, who would like to end the result and go on as somebody else.
-    text = _text(content).replace("<tool_result", "&lt;tool_result").replace("</tool_result", "&lt;/tool_result")
+    text = text_in(content).replace("<tool_result", "&lt;tool_result").replace("</tool_result", "&lt;/tool_result")
     return f'<tool_result call="{number}" tool="{html.escape(name)}">\n{text}\n</tool_result>'
 
 
@@ -175,9 +167,3 @@ def _joined(first: Any, second: Any) -> Any:
 
 def _parts(content: Any) -> list[Any]:
     return content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, list):
-        return "".join(part.get("text", "") for part in content if isinstance(part, dict))
-    return str(content or "")

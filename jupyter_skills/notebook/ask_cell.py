@@ -49,6 +49,7 @@ class AskCell:
         self._renderer = renderer_for(session.shell)
         self._redactor = Redactor.of(os.environ, session.shell.user_ns)
         self._began = time.monotonic()
+        self._ended = False
 
     async def run(self) -> None:
         """Asks, shows what comes, and binds it.
@@ -56,10 +57,16 @@ class AskCell:
         Raises:
             SkillsError: Something went wrong, or was stopped; what there is until then is shown, kept and bound.
         """
+        if self._options.output:
+            _check_name(self._options.output)
+        try:
+            await self._run()
+        finally:
+            if self._options.output and not self._ended:  # that of an earlier cell would pass for this one's
+                self._bind(Answer("", self._options.model or "", "failed"))
+
+    async def _run(self) -> None:
         session, options = self._session, self._options
-        if options.output:
-            _check_name(options.output)
-            session.shell.push({options.output: Answer("", options.model or "", "failed")})  # the last cell's is gone
         skills, broken = session.skills_for(options.skill, load=not options.dry_run)
         router = Places(session, consent_given=options.yes).router(options.run, skills)
         self._check_place(router)
@@ -136,13 +143,17 @@ class AskCell:
         self._renderer.show(event)
 
     def _end(self, answer: Answer) -> None:
+        self._ended = True
         self._session.note(answer)
         if self._options.output:
-            self._session.shell.push({self._options.output: answer})
+            self._bind(answer)
         if answer.finish_reason == "failed":
             self._renderer.settle()  # the error itself comes after it
         else:
             self._renderer.finish(answer, time.monotonic() - self._began)
+
+    def _bind(self, answer: Answer) -> None:
+        self._session.shell.push({self._options.output: answer})
 
 
 def _check_name(name: str) -> None:

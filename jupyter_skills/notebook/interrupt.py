@@ -38,7 +38,7 @@ def interruptible() -> Iterator[None]:
             raise
         if task is not None:
             task.uncancel()
-        raise AskInterrupted("The cell was interrupted", "The conversation and the sandbox stay usable") from None
+        raise AskInterrupted from None
     finally:
         for handle in pending:
             handle.cancel()  # an interrupt in the last moment must not strike what comes after

@@ -160,7 +160,9 @@ class Session:
             return self.registry.refreshed()
         found = {name: None if name in self.registry else resolve(name) for name in names}  # all or none
         if not load:
-            there, _ = self.registry.refreshed()
+            there, broken = self.registry.refreshed([name for name, skill in found.items() if skill is None])
+            if broken:
+                raise broken[0]  # it was asked for by name
             loaded = {entry.skill.name: entry for entry in there}
             return [LoadedSkill(skill) if skill else loaded[name] for name, skill in found.items()], []
         for skill in filter(None, found.values()):

@@ -20,5 +20,5 @@ class Renderer(Protocol):
         ...
 
     def finish(self, answer: Answer, seconds: float) -> None:
-        """Called once, after the last event of a turn that came to its end."""
+        """Called once, after the last event of a turn, unless it failed: also of one that was stopped."""
         ...

@@ -22,7 +22,7 @@ from jupyter_skills.models.client import TextDelta
 from jupyter_skills.rendering.drafting import draft_text
 from jupyter_skills.rendering.waiting import Ticker
 from jupyter_skills.rendering.words import call_output, call_state, call_title, file_size, summary, waiting
-from jupyter_skills.skills.words import plain
+from jupyter_skills.words import plain
 
 _ERASE_LINE = "\r\x1b[K"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from jupyter_skills.errors import SkillNotFound, UsageProblem
-from jupyter_skills.skills.words import first_names
+from jupyter_skills.words import first_names
 
 _MOST_SHOWN = 20
 

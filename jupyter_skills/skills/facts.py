@@ -12,7 +12,7 @@ from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.tools.record import call_name
 from jupyter_skills.skills.trust import TrustLedger
 from jupyter_skills.skills.verbs import plain_facts
-from jupyter_skills.skills.words import first_rows, tokens
+from jupyter_skills.words import first_rows, tokens
 
 _MOST_ROWS = 40
 

@@ -18,7 +18,7 @@ from jupyter_skills.errors import LockBroken, SkillNotFound, SkillProblem
 from jupyter_skills.skills.discovery import STORED, resolve
 from jupyter_skills.skills.places import replace_text
 from jupyter_skills.skills.skill import Skill
-from jupyter_skills.skills.words import first_names
+from jupyter_skills.words import first_names
 
 LOCK_FILE = "jupyter-skills.lock"
 _FORMAT = 1

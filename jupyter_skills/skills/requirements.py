@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 
 from jupyter_skills.errors import InvalidSkill, UsageProblem
 from jupyter_skills.skills.skill import Skill
-from jupyter_skills.skills.words import plain
+from jupyter_skills.words import plain
 
 REQUIREMENTS_FILE = "requirements.txt"
 

@@ -23,7 +23,7 @@ from jupyter_skills.skills.rules import TOOLS_FIELD, manifest_problems
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.source import FOLDER
 from jupyter_skills.skills.tools import tools_of
-from jupyter_skills.skills.words import count, tokens
+from jupyter_skills.words import count, tokens
 
 MOST_BODY_LINES = 500
 MOST_BODY_TOKENS = 5000

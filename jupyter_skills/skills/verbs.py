@@ -12,7 +12,7 @@ from jupyter_skills.skills.places import expanded
 from jupyter_skills.skills.scan import Finding, scan
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.trust import TrustLedger
-from jupyter_skills.skills.words import count, first_names, first_rows
+from jupyter_skills.words import count, first_names, first_rows
 
 _MOST_ALERTS = 20
 _MOST_PLACES = 4

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_skills import Skill
-from jupyter_skills.agent.prompt.breakdown import Share, apportioned
+from jupyter_skills.agent.prompt.breakdown import Share, apportioned, shares
+from jupyter_skills.models.client import Message, ModelReply, Usage
 from jupyter_skills.store.loaded import LoadedSkill
 from jupyter_skills.testing import Call, Turn
 from tests.agent.conftest import Talk
@@ -24,6 +27,18 @@ def test_parts_add_up_to_the_whole(whole: int, weights: list[int]) -> None:
     assert all(part >= 0 for part in parts)
     if total := sum(weights):
         assert all(abs(part - whole * weight / total) <= 1 for part, weight in zip(parts, weights, strict=True))
+
+
+def test_instructions_are_told_apart_where_the_provider_numbers_each_replys_calls_anew() -> None:
+    said: list[Message] = [{"role": "user", "content": "Go"}]
+    for name in ("alpha", "beta"):
+        function = {"name": "load_skill", "arguments": json.dumps({"name": name})}
+        said.append({"role": "assistant", "content": None, "tool_calls": [{"id": "0", "function": function}]})
+        said.append({"role": "tool", "tool_call_id": "0", "content": name * 10})
+    reply = ModelReply({"role": "assistant", "content": "Done."}, (), "stop", Usage(100, 1))
+    parts = named(shares((), (), (), said, reply))
+    assert parts["instructions", "alpha"].size == len("alpha" * 10)
+    assert parts["instructions", "beta"].size == len("beta" * 10)
 
 
 async def test_each_part_of_the_last_request_is_named(talk: Talk, skill: Skill) -> None:

@@ -151,6 +151,24 @@ def test_skills_are_kept_apart_where_the_provider_numbers_each_replys_calls_anew
     assert_answered(flat(short))
 
 
+def test_a_long_conversation_is_read_a_few_times_only() -> None:
+    reads = 0
+
+    class Counted(dict[str, Any]):
+        def get(self, key: str, default: Any = None) -> Any:
+            nonlocal reads
+            reads += key == "content"
+            return super().get(key, default)
+
+    exchanges: list[Exchange] = [
+        [Counted(role="user", content=f"{number} {LONG}"), Counted(role="assistant", content=LONG)]
+        for number in range(400)
+    ]
+    short = compacted(exchanges, 200 * len(LONG))
+    assert len(short) < len(exchanges)
+    assert reads < 20 * len(flat(exchanges))
+
+
 def test_the_files_of_a_skill_are_kept_as_long_as_there_is_room() -> None:
     read: Exchange = [
         {"role": "user", "content": "Read it"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 import subprocess
 import sys
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from jupyter_skills import Skill, acompletion, completion
+from jupyter_skills.agent.sync import run_apart
 from jupyter_skills.errors import ModelFailed, SkillNotFound, UsageProblem
 from jupyter_skills.testing import Call, ScriptedModel, Turn
 
@@ -97,6 +99,19 @@ async def test_a_skill_that_the_messages_show_as_loaded_is_loaded(model: Scripte
     assert "already" in made.messages[1]["content"]
 
 
+async def test_loaded_skills_are_told_apart_where_the_provider_numbers_each_replys_calls_anew(
+    model: ScriptedModel, skill: Skill
+) -> None:
+    said = [*HELLO]
+    for name in ("counter", "gone"):
+        function = {"name": "load_skill", "arguments": json.dumps({"name": name})}
+        said.append({"role": "assistant", "tool_calls": [{"id": "0", "type": "function", "function": function}]})
+        said.append({"role": "tool", "tool_call_id": "0", "content": f'<skill_content name="{name}">'})
+    model.add(Turn("", [Call("load_skill", {"name": "counter"})]), Turn("Yes."))
+    made = await acompletion(messages=[*said, {"role": "user", "content": "Go"}], skills=[skill], **reach(model))
+    assert "already" in made.messages[1]["content"]
+
+
 async def test_limits_are_finish_reasons(model: ScriptedModel, skill: Skill) -> None:
     model.add(*[Turn("So far.", [Call("load_skill", {"name": "counter"})])] * 2)
     made = await acompletion(messages=HELLO, skills=[skill], max_steps=2, **reach(model))
@@ -170,6 +185,17 @@ async def test_completion_works_inside_a_running_loop(model: ScriptedModel) -> N
     assert completion(messages=HELLO, **reach(model)).choices[0].message.content == "Hi."
     assert (await acompletion(messages=HELLO, **reach(model))).choices[0].message.content == "Hi again."
     assert completion(messages=HELLO, **reach(model)).choices[0].message.content == "And again."
+
+
+def test_an_error_within_a_call_from_within_a_call_is_raised_as_it_is() -> None:
+    async def inner() -> None:
+        raise RuntimeError("mine")
+
+    async def outer() -> None:
+        run_apart(inner)
+
+    with pytest.raises(RuntimeError, match="mine"):
+        run_apart(outer)
 
 
 async def test_what_makes_no_sense_is_one_line(model: ScriptedModel) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_skills.testing import Call, ScriptedModel, Turn
+from tests.conftest import write_skill
 from tests.frontend import Cell, Notebook
 
 
@@ -142,6 +143,19 @@ def test_a_key_that_code_has_just_read_is_kept_back_too(
     notebook.use(model)
     assert notebook.run("%%ask -r live -y\nRead it").error is None
     assert "fresh-Zx8-value-41" not in str([request.body for request in model.requests])
+
+
+def test_a_dry_run_with_a_loaded_skill_that_broke_says_what_is_wrong_with_it(asked: Notebook) -> None:
+    folder = write_skill(asked.folder / ".agents" / "skills", "mine")
+    asked.run("%skill load mine")
+    (folder / "SKILL.md").write_text("broken")
+    assert "The skill 'mine' is left out" in error_of(asked.run("%%ask --dry-run -r off -s mine\nHello"))
+
+
+def test_the_last_answer_can_be_asked_about_in_the_cell_that_replaces_it(asked: Notebook, model: ScriptedModel) -> None:
+    asked.run("%%ask -r off -o a\nHello")
+    assert asked.run("%%ask -r off -o a\nSay more than $`a.text`").error is None
+    assert model.requests[-1].body["messages"][-1]["content"] == "Say more than Ok."
 
 
 def test_a_dry_run_loads_no_skill(asked: Notebook) -> None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from jupyter_skills.agent.prompt.system import Section
-from jupyter_skills.agent.tool_names import LOAD_SKILL
+from jupyter_skills.agent.tool_names import skill_loaded_by
 from jupyter_skills.models.client import Message, ModelReply, Prices
-from jupyter_skills.models.messages import function_name, media_tokens
-from jupyter_skills.skills.words import CHARACTERS_PER_TOKEN
+from jupyter_skills.models.messages import answered_calls, function_name, media_tokens
+from jupyter_skills.words import CHARACTERS_PER_TOKEN
 
 _ANSWER = "the model's answer"
 
@@ -106,11 +106,10 @@ def apportioned(whole: int, weights: Sequence[int]) -> list[int]:
     return parts
 
 
-def _add(piece: Any, message: Message, loaded: dict[str, str], prompt: str, *, first: bool) -> None:
+def _add(piece: Any, message: Message, loaded: dict[int, str], prompt: str, *, first: bool) -> None:
     role = message["role"]
-    call = message.get("tool_call_id")
-    if role == "tool" and call in loaded:
-        target = piece("instructions", loaded[call])
+    if id(message) in loaded:
+        target = piece("instructions", loaded[id(message)])
     elif prompt != "your prompt" or (role == "user" and first):
         target = piece(prompt)
     else:
@@ -126,17 +125,9 @@ def _add(piece: Any, message: Message, loaded: dict[str, str], prompt: str, *, f
         target.add(json.dumps(rest, ensure_ascii=False, default=str))
 
 
-def _loaded(messages: Iterable[Message]) -> dict[str, str]:
-    """The calls that got a skill's instructions, with the skill's name."""
-    found = {}
-    for message in messages:
-        for call in message.get("tool_calls") or ():
-            if call["function"]["name"] == LOAD_SKILL:
-                try:
-                    found[call["id"]] = str(json.loads(call["function"]["arguments"])["name"])
-                except (ValueError, KeyError, TypeError):
-                    continue
-    return found
+def _loaded(messages: Iterable[Message]) -> dict[int, str]:
+    """The results that are a skill's instructions, by ``id``, with the skill's name."""
+    return {id(result): name for call, result in answered_calls(messages) if (name := skill_loaded_by(call))}
 
 
 def _costs(reply: ModelReply, prompt: Sequence[int], prices: Prices | None) -> list[float | None]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 
 from jupyter_skills.skills.skill import Skill
-from jupyter_skills.skills.words import CHARACTERS_PER_TOKEN, count
+from jupyter_skills.words import CHARACTERS_PER_TOKEN, count
 
 _USUAL_CONTEXT = 100_000
 _LEAST_DESCRIPTION = 40

@@ -9,8 +9,8 @@ from html import escape
 from jupyter_skills.agent.executor import Executor
 from jupyter_skills.agent.prompt.catalog import Catalog
 from jupyter_skills.skills.skill import Skill
-from jupyter_skills.skills.words import first_rows
 from jupyter_skills.store.loaded import LoadedSkill
+from jupyter_skills.words import first_rows
 
 _MOST_FILES_LISTED = 100
 _LONGEST_GIVEN = 300
@@ -89,7 +89,7 @@ def system_sections(
 
 
 def joined(sections: Sequence[Section]) -> str:
-    """The system message, and how a skill's instructions stand in it."""
+    """The system message: the same bytes for the same skills, so that providers can cache it."""
     return "\n\n".join(section.text for section in sections)
 
 

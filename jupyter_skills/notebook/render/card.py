@@ -11,7 +11,7 @@ from jupyter_skills.agent.events import CallFinished, CallStarted
 from jupyter_skills.execution.result import GeneratedFile
 from jupyter_skills.markup.highlight import coloured
 from jupyter_skills.rendering.words import call_output, call_state, call_title, file_size
-from jupyter_skills.skills.words import plain
+from jupyter_skills.words import plain
 
 # The page's own colours where there are any, so that cards are at home in light and dark themes. Code stands on the
 # ground that the colours in markup/highlight.py were chosen for: that of the page's editor.

@@ -16,8 +16,8 @@ from jupyter_skills.skills.scaffold import scaffold
 from jupyter_skills.skills.scan import alerts_in
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.validation import validate
-from jupyter_skills.skills.words import count
 from jupyter_skills.store.finding import resolve
+from jupyter_skills.words import count
 
 _PLACE = ".agents/skills"
 

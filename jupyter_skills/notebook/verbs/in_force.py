@@ -17,9 +17,9 @@ from jupyter_skills.skills.facts import facts_of, table
 from jupyter_skills.skills.requirements import requirements_of
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.skills.verbs import find
-from jupyter_skills.skills.words import count
 from jupyter_skills.store.finding import available, candidates, resolve
 from jupyter_skills.store.loaded import BrokenSkill, LoadedSkill
+from jupyter_skills.words import count
 
 _MOST_PROBLEMS = 3
 

@@ -14,6 +14,7 @@ from jupyter_skills.notebook.log import Logged
 from jupyter_skills.notebook.render import watched
 from jupyter_skills.notebook.session import Session
 from jupyter_skills.notebook.verbs.verb import Verb, argument, say
+from jupyter_skills.words import aligned
 
 if TYPE_CHECKING:
     from jupyter_skills.agent.prompt.breakdown import Share
@@ -31,7 +32,7 @@ def why(session: Session, options: argparse.Namespace) -> None:
         say(json.dumps([asdict(share) for share in shares], indent=2))
         return
     say(f"The last request to {answer.model}, and its answer:")
-    say(_table([("part", "skill", "bytes", "tokens", "cost"), *map(_row, shares), _total(shares)]))
+    say("\n".join(aligned([("part", "skill", "bytes", "tokens", "cost"), *map(_row, shares), _total(shares)])))
     spent = "" if answer.cost is None else f", ${answer.cost:.4f}"
     say(f"All requests of that cell: {answer.usage.total_tokens:,} tokens{spent}.")
 
@@ -51,7 +52,8 @@ def log(session: Session, options: argparse.Namespace) -> None:
     else:
         timed = watched(session.shell)  # else the notebook would differ each time it is executed
         heads = ("", "cell", *(("time", "seconds") if timed else ()), "tool", "where", "consent", "outcome", "code")
-        say(_table([heads, *(_entry(number, entry, timed=timed) for number, entry in enumerate(executions, 1))]))
+        rows = [_entry(number, entry, timed=timed) for number, entry in enumerate(executions, 1)]
+        say("\n".join(aligned([heads, *rows])))
         say("'%skill log 1' shows the first in full.")
 
 
@@ -91,12 +93,6 @@ def _facts(entry: Logged) -> str:
 
 def _as_json(entry: Logged) -> dict[str, Any]:
     return {"cell": entry.cell, "time": entry.moment, **asdict(entry.run)}
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
-    return "\n".join(lines)
 
 
 _JSON = argument("--json", action="store_true", help="the same for programs")

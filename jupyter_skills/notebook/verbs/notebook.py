@@ -9,7 +9,7 @@ from jupyter_skills.agent.sync import run_now
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.notebook.session import Session
 from jupyter_skills.notebook.verbs.verb import Verb, argument, say
-from jupyter_skills.skills.words import count
+from jupyter_skills.words import count
 
 
 def sandbox(session: Session, options: argparse.Namespace) -> None:

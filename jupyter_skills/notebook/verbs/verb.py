@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from jupyter_skills.notebook.arguments import MagicParser
 from jupyter_skills.notebook.session import Session
-from jupyter_skills.skills.words import plain
+from jupyter_skills.words import plain
 
 
 @dataclass(frozen=True)

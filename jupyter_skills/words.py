@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from unicodedata import category
 
 CHARACTERS_PER_TOKEN = 4
@@ -41,3 +41,13 @@ def first_names(names: Sequence[str], most: int) -> str:
     """The first of some names in one line: ``a, b and 7 more``."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table whose cells stand below each other; rows may be of different lengths."""
+    rows = list(rows)
+    widths: dict[int, int] = {}
+    for row in rows:
+        for position, cell in enumerate(row):
+            widths[position] = max(widths.get(position, 0), len(cell))
+    return ["  ".join(cell.ljust(widths[i]) for i, cell in enumerate(row)).rstrip() for row in rows]
