@@ -7,31 +7,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from jupyter_skills.look.known import DECODERS, EVALUATORS, LOADERS, NETWORK_MODULES, SENDERS, STARTERS
 from jupyter_skills.skills.scan.rules import PRIVATE_FILE, START_FILE
 
 MOST_CHARACTERS = 500_000
 
-_DECODERS = frozenset(
-    {"b64decode", "b32decode", "b16decode", "a85decode", "b85decode", "urlsafe_b64decode", "decodebytes", "unhexlify"}
-    | {"fromhex", "decompress", "marshal.loads", "codecs.decode"}
-)
 _FETCHERS = frozenset(
     f"{library}.{verb}" for library in ("requests", "httpx", "session", "client") for verb in ("get", "post")
 ) | {"urlopen", "urllib.request.urlopen"}
-_RUNNERS = frozenset({"exec", "eval", "builtins.exec", "builtins.eval"})
-_LOADERS = frozenset({"pickle.loads", "marshal.loads", "dill.loads", "cloudpickle.loads"})
-_STARTERS = frozenset(
-    {
-        "os.system",
-        "os.popen",
-        *(f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "Popen")),
-    }
-)
-_SENDERS = frozenset({"post", "put", "patch", "urlopen", "sendall", "sendto", "sendmail", "send_message", "storbinary"})
-_NETWORK = frozenset(
-    {"requests", "httpx", "aiohttp", "urllib3", "socket", "websocket", "websockets", "paramiko", "ftplib", "smtplib"}
-    | {"urllib.request", "http.client"}
-)
 # What these are given is shown to somebody, not run.
 _TELLERS = frozenset(
     {"print", "add_argument", "ArgumentParser", "debug", "info", "warning", "error", "exception", "exit"}
@@ -154,29 +137,29 @@ def _holds(value: ast.expr, source: Callable[[ast.AST], bool], names: set[str]) 
 
 
 def _encoded(nodes: list[ast.AST]) -> Iterator[tuple[str, int]]:
-    runs = [call for call in _calls(nodes) if call.args and _name(call.func) in _RUNNERS | _STARTERS | _LOADERS]
+    runs = [call for call in _calls(nodes) if call.args and _name(call.func) in EVALUATORS | STARTERS | LOADERS]
     if not runs:
         return
-    decodes, fetches = _calls_any(_DECODERS), _calls_any(_FETCHERS)
+    decodes, fetches = _calls_any(DECODERS), _calls_any(_FETCHERS)
     decoded, fetched = _given(nodes, decodes), _given(nodes, fetches)
     for call in runs:
         name = _name(call.func)
-        if name not in _LOADERS and _holds(call.args[0], decodes, decoded):
+        if name not in LOADERS and _holds(call.args[0], decodes, decoded):
             yield "decoded-code", call.lineno
-        elif name not in _STARTERS and _holds(call.args[0], fetches, fetched):
+        elif name not in STARTERS and _holds(call.args[0], fetches, fetched):
             yield "network-shell", call.lineno
 
 
 def _leaks(nodes: list[ast.AST], strings: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     called = {_last(call.func) for call in _calls(nodes)}
-    if not called & _SENDERS or all(kind != "network" for kind, _ in _facts(nodes)):
+    if not called & SENDERS or all(kind != "network" for kind, _ in _facts(nodes)):
         return
     reads = bool(called & {"open", "read_text", "read_bytes", "copy", "connect"})
     for text, line in strings:
         if reads and len(text) < 200 and PRIVATE_FILE.search(text):
             yield "exfiltration", line
     for call in _calls(nodes):
-        if _last(call.func) in _WHOLE | _SENDERS and any(map(_is_environment, _values(call))):
+        if _last(call.func) in _WHOLE | SENDERS and any(map(_is_environment, _values(call))):
             yield "exfiltration", call.lineno
 
 
@@ -217,7 +200,7 @@ def _facts(nodes: list[ast.AST]) -> Iterator[tuple[str, int]]:
                 else [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
             )
             for name in names:
-                if name in _NETWORK or name.partition(".")[0] in _NETWORK:
+                if name in NETWORK_MODULES or name.partition(".")[0] in NETWORK_MODULES:
                     yield "network", node.lineno
                 if name.partition(".")[0] == "subprocess":
                     yield "subprocess", node.lineno

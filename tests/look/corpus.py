@@ -1,0 +1,308 @@
+"""Snippets of code, with what a look must see in them."""
+
+from __future__ import annotations
+
+NAMES = frozenset(
+    {"df", "x", "y", "data", "model", "pd", "np", "plt", "sns", "os", "open", "get_ipython", "rows", "text"}
+)
+MODULES = {"pd": "pandas", "np": "numpy", "plt": "matplotlib.pyplot", "sns": "seaborn", "os": "os"}
+
+# Ordinary work: code, names read (besides modules), bound, changed, deleted.
+CALM: list[tuple[str, str, str, str, str]] = [
+    ("1 + 1", "", "", "", ""),
+    ("total = sum(x)", "x", "total", "", ""),
+    ("df.head()", "df", "", "", ""),
+    ("df.describe().round(2)", "df", "", "", ""),
+    ("df['z'] = df['x'] * 2", "df", "", "df", ""),
+    ("df.loc[df['x'] > 3, 'y'] = 0", "df", "", "df", ""),
+    ("df = df.dropna().reset_index(drop=True)", "df", "df", "", ""),
+    ("df.drop(columns=['a'], inplace=True)", "df", "", "df", ""),
+    ("clean = df.drop(columns=['a'], inplace=False)", "df", "clean", "", ""),
+    ("df.rename(columns={'a': 'b'}).sort_values('b').query('b > 1 and c == \"k\"')", "df", "", "", ""),
+    ("limit = 3\nsmall = df.query(f'x < {limit}')", "df", "limit small", "", ""),
+    ("df.groupby('a').agg({'b': ['mean', 'sum'], 'c': 'max'}).plot(kind='bar')", "df", "", "", ""),
+    ("df.pivot_table(index='a', columns='b', values='c', aggfunc='mean').style.format('{:.1f}')", "df", "", "", ""),
+    (
+        "import pandas as pd\nframe = pd.DataFrame({'a': [1, 2]})\nframe['b'] = 1\nframe.to_string()",
+        "",
+        "pd frame",
+        "",
+        "",
+    ),
+    ("pd.concat([df, df]).merge(df, on='a').apply(lambda row: row.max(), axis=1)", "df", "", "", ""),
+    ("print(df.to_markdown(), df.to_json(), df.to_html(index=False))", "df", "", "", ""),
+    ("df.replace({0: None}).rename('a').add(1).pop('x')", "df", "", "", ""),
+    ("pd.set_option('display.max_rows', 20)\npd.options.display.float_format = '{:.2f}'.format", "", "", "", ""),
+    (
+        "import numpy as np\nrng = np.random.default_rng(0)\na = rng.normal(size=(3, 3))\na[0] = 1\nnp.linalg.inv(a)",
+        "",
+        "np rng a",
+        "",
+        "",
+    ),
+    ("np.where(x > 0, x, 0).mean()", "x", "", "", ""),
+    ("np.delete(x, 1); np.append(x, 2); np.save", "x", "", "", ""),
+    ("x[2:5] = 0\nx += 1", "x", "x", "x", ""),
+    (
+        "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot(x, y, label='a')\n"
+        "ax.set_title('t')\nplt.show()",
+        "x y",
+        "plt fig ax",
+        "",
+        "",
+    ),
+    ("plt.rcParams['figure.dpi'] = 100\nplt.style.use('ggplot')\nplt.hist(x)", "x", "", "", ""),
+    ("import seaborn as sns\nsns.set_theme()\nsns.heatmap(df.corr(), annot=True)", "df", "sns", "", ""),
+    (
+        "import plotly.express as px\nfig = px.scatter(df, x='a', y='b')\nfig.update_layout(title='t')\nfig.show()",
+        "df",
+        "px fig",
+        "",
+        "",
+    ),
+    (
+        "from sklearn.linear_model import LinearRegression\nmodel = LinearRegression().fit(x, y)\nmodel.score(x, y)",
+        "x y",
+        "LinearRegression model",
+        "",
+        "",
+    ),
+    ("model.fit(x, y)\nprint(model.coef_)", "model x y", "", "model", ""),
+    (
+        "from sklearn.model_selection import train_test_split, GridSearchCV\n"
+        "from sklearn.pipeline import make_pipeline\n"
+        "a, b = train_test_split(x, random_state=0)",
+        "x",
+        "train_test_split GridSearchCV make_pipeline a b",
+        "",
+        "",
+    ),
+    (
+        "from scipy import stats, optimize\nr = stats.linregress(x, y)\n"
+        "optimize.minimize(lambda p: (p ** 2).sum(), [1.0])",
+        "x y",
+        "stats optimize r",
+        "",
+        "",
+    ),
+    ("import statsmodels.formula.api as smf\nsmf.ols('y ~ x', data=df).fit().summary()", "df", "smf", "", ""),
+    ("import json\nobj = json.loads(text)\nprint(json.dumps(obj, indent=2))", "text", "json obj", "", ""),
+    ("import re\nre.findall(r'\\d+', text)\nre.compile('a').sub('b', text)", "text", "re", "", ""),
+    (
+        "import math, random, statistics, itertools, collections\nrandom.seed(1)\nmath.sqrt(2)",
+        "",
+        "math random statistics itertools collections",
+        "",
+        "",
+    ),
+    (
+        "from collections import Counter, defaultdict\ncount = Counter(text.split())\ngroups = defaultdict(list)\n"
+        "for word in text.split():\n    groups[word[0]].append(word)",
+        "text",
+        "Counter defaultdict count groups word",
+        "",
+        "",
+    ),
+    (
+        "from datetime import datetime, timedelta\nnow = datetime.now()\nnow - timedelta(days=1)",
+        "",
+        "datetime timedelta now",
+        "",
+        "",
+    ),
+    (
+        "from pathlib import Path\np = Path('data') / 'a.csv'\np.exists(), p.suffix, p.name.replace('a', 'b')",
+        "",
+        "Path p",
+        "",
+        "",
+    ),
+    (
+        "from pathlib import Path\np = Path('data')\nstr(p).replace('a', 'b'), p.stem.lower().replace('a', 'b')\n"
+        "q = p.with_suffix('.b').resolve().parent.parent",
+        "",
+        "Path p q",
+        "",
+        "",
+    ),
+    ("s = ''\nfor row in rows:\n    s = s + 'a' + str(row)\nprint(s)", "rows", "s row", "", ""),
+    ("node = np.x\nwhile node:\n    node = node.left or node.right\n    x = x.T.dot(x)", "x", "node x", "", ""),
+    ("from IPython.display import Markdown, Image\nMarkdown(f'**{x}** of [a](b)')", "x", "Markdown Image", "", ""),
+    ("df['a'].str.extractall('(b)').reset_index()", "df", "", "", ""),
+    ("df.query('open > close and name.str.contains(\"a\")', engine='python')", "df", "", "", ""),
+    ("from sqlalchemy import create_engine\nengine = create_engine('sqlite://')", "", "create_engine engine", "", ""),
+    ("os.path.join('a', 'b'); os.getcwd(); os.cpu_count()", "", "", "", ""),
+    ("import sys, platform\nprint(sys.version, platform.system(), sys.getsizeof(x))", "x", "sys platform", "", ""),
+    (
+        "def mean(values):\n    total = 0\n    for value in values:\n        total += value\n"
+        "    return total / len(values)\n"
+        "mean(rows)",
+        "rows",
+        "mean",
+        "",
+        "",
+    ),
+    (
+        "class Point:\n    scale = 2\n    def __init__(self, a):\n        self.a = a * self.scale\n"
+        "    def move(self):\n"
+        "        self.a += 1\n        return self\nPoint(1).move().a",
+        "",
+        "Point",
+        "",
+        "",
+    ),
+    (
+        "from dataclasses import dataclass\n@dataclass\nclass Row:\n    name: str\n    size: int = 0\nRow('a')",
+        "",
+        "dataclass Row",
+        "",
+        "",
+    ),
+    (
+        "squares = [n * n for n in range(9)]\npairs = {k: v for k, v in enumerate(squares)}\nany(n for n in squares)",
+        "",
+        "squares pairs",
+        "",
+        "",
+    ),
+    ("if (size := len(rows)) > 3:\n    print(size)", "rows", "size", "", ""),
+    ("for i, row in enumerate(rows):\n    print(i, row['a'], rows[i])", "rows", "i row", "", ""),
+    ("for row in rows:\n    row['seen'] = True", "rows", "row", "rows", ""),
+    ("rows.append(1)\nrows.sort()\nlen(rows)", "rows", "", "rows", ""),
+    ("del df['a']\ndel x", "df", "", "df", "x"),
+    (
+        "try:\n    value = int(text)\nexcept ValueError as error:\n    print(error)\n    value = 0\nvalue",
+        "text",
+        "value",
+        "",
+        "",
+    ),
+    (
+        "match data:\n    case {'kind': kind, **rest}:\n        print(kind)\n"
+        "    case [first, *others]:\n        print(first)",
+        "data",
+        "kind rest first others",
+        "",
+        "",
+    ),
+    (
+        "async def fetch_all(items):\n    return [item async for item in items]\nawait fetch_all(rows)",
+        "rows",
+        "fetch_all",
+        "",
+        "",
+    ),
+    ("import asyncio\nawait asyncio.sleep(1)", "", "asyncio", "", ""),
+    ("from tqdm.auto import tqdm\nfor row in tqdm(rows):\n    tqdm.write(str(row))", "rows", "tqdm row", "", ""),
+    ("import warnings\nwarnings.filterwarnings('ignore')", "", "warnings", "", ""),
+    ("import io\nbuffer = io.StringIO('a,b\\n1,2')\npd.read_csv(buffer)\nbuffer.write('x')", "", "io buffer", "", ""),
+    (
+        "import torch\nmodel = torch.nn.Linear(2, 1)\nmodel.eval()\nwith torch.no_grad():\n    out = model(x)",
+        "x",
+        "torch model out",
+        "",
+        "",
+    ),
+    ("import sympy as sp\nt = sp.symbols('t')\nsp.integrate(t ** 2, t)", "", "sp t", "", ""),
+    ("get_ipython().run_line_magic('matplotlib', 'inline')", "", "", "", ""),
+    ("get_ipython().run_line_magic('config', \"InlineBackend.figure_format = 'retina'\")", "", "", "", ""),
+    ("get_ipython().run_line_magic('timeit', '-n 10 sum(x)')", "x", "", "", ""),
+    ("get_ipython().run_cell_magic('time', '', 'z = sum(x)\\n')", "x", "z", "", ""),
+    (
+        "get_ipython().run_line_magic('load_ext', 'autoreload')\nget_ipython().run_line_magic('autoreload', '2')",
+        "",
+        "",
+        "",
+        "",
+    ),
+    ("from IPython.display import display, HTML\ndisplay(HTML(df.to_html()), df)", "df", "display HTML", "", ""),
+    ("'df' in globals() and isinstance(df, pd.DataFrame)", "df", "", "", ""),
+    ("getattr(df, 'shape'), hasattr(x, 'mean'), type(x).__name__, x.__class__.__name__", "df x", "", "", ""),
+    ("with np.errstate(divide='ignore'):\n    ratio = x / y\nratio.max()", "x y", "ratio", "", ""),
+    (
+        "from functools import lru_cache, partial\n@lru_cache\n"
+        "def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\n"
+        "f(9)",
+        "",
+        "lru_cache partial f",
+        "",
+        "",
+    ),
+    (
+        "import duckdb\nimport polars as pl\nframe = pl.DataFrame({'a': [1]})\nframe.filter(pl.col('a') > 0)",
+        "",
+        "duckdb pl frame",
+        "",
+        "",
+    ),
+    (
+        "from sklearn.datasets import load_iris, make_blobs\niris = load_iris(as_frame=True)",
+        "",
+        "load_iris make_blobs iris",
+        "",
+        "",
+    ),
+    (
+        "from operator import attrgetter, itemgetter, methodcaller\n"
+        "sorted(rows, key=attrgetter('name', 'size.width'))\nlist(map(methodcaller('strip'), rows))\n"
+        "max(rows, key=itemgetter(1))",
+        "rows",
+        "attrgetter itemgetter methodcaller",
+        "",
+        "",
+    ),
+    ("import inspect\nprint(inspect.signature(x), inspect.getdoc(x))", "x", "inspect", "", ""),
+    ("pd.set_option('plotting.backend', 'plotly')\ndf.plot(backend='matplotlib')", "df", "", "", ""),
+    ("pd.set_option('display.max_columns', None, 'display.width', x)", "x", "", "", ""),
+    ("import matplotlib\nmatplotlib.use('agg')\nplt.switch_backend('agg')", "", "matplotlib", "", ""),
+    (
+        "import datetime as dt\nfrom datetime import time\ntime(3), dt.time(4), dt.datetime.now().time()",
+        "",
+        "dt time",
+        "",
+        "",
+    ),
+    ("import sys, copy\nargs = sys.argv.copy()\nsys.platform.startswith('linux')", "", "sys copy args", "", ""),
+    (
+        "import queue, traceback, shlex, gc, heapq, uuid\nq = queue.Queue()\ntry:\n    q.get_nowait()\n"
+        "except queue.Empty:\n    traceback.print_exc()\nshlex.split(text), gc.collect(), uuid.uuid4()",
+        "text",
+        "queue traceback shlex gc heapq uuid q",
+        "",
+        "",
+    ),
+    ("import xml.etree.ElementTree as ET\nET.fromstring(text).findall('a')", "text", "ET", "", ""),
+    ("from collections.abc import Mapping\nisinstance(x, Mapping)", "x", "Mapping", "", ""),
+    ("import logging\nlog = logging.getLogger('a')\nlog.warning('b')", "", "logging log", "", ""),
+    ("from urllib.parse import urlparse, quote\nurlparse(text).netloc, quote(text)", "text", "urlparse quote", "", ""),
+    ("class Node:\n    def again(self):\n        return self.__class__(), type(self)()", "", "Node", "", ""),
+    ("import unittest\nclass Case(unittest.TestCase):\n    def test(self): pass", "", "unittest Case", "", ""),
+    ("get_ipython().run_line_magic('history', '-n 1-5')", "", "", "", ""),
+    ("print(f'{len(rows):>5} rows of {df.shape!r}', file=None)", "rows df", "", "", ""),
+]
+
+# Touches that are no risk: code, part, what.
+SEEN: list[tuple[str, str, str]] = [
+    ("pd.read_csv('a.csv')", "files", "reads 'a.csv'"),
+    ("pd.read_csv(x)", "files", "reads x"),
+    ("pd.read_csv(x)", "network", "may fetch x"),
+    ("with open('a.txt') as f:\n    f.read()", "files", "reads 'a.txt'"),
+    ("open('a.txt', mode='rb')", "files", "reads 'a.txt'"),
+    ("from pathlib import Path\nPath('a.txt').read_text()", "files", "reads 'a.txt'"),
+    ("from pathlib import Path\nPath('a.txt').open()", "files", "reads 'a.txt'"),
+    ("from pathlib import Path\nPath('out').mkdir(exist_ok=True)", "files", "makes 'out'"),
+    ("import duckdb\nduckdb.sql('SELECT 1')", "files", "reads a database: SELECT 1"),
+    ("os.listdir('a')", "files", "reads 'a'"),
+    ("import glob\nglob.glob('*.csv')", "files", "reads '*.csv'"),
+    ("np.load('a.npy')", "files", "reads 'a.npy'"),
+    ("from PIL import Image\nImage.open('a.png')", "files", "reads 'a.png'"),
+    ("plt.imread('a.png')", "files", "reads 'a.png'"),
+    ("import tempfile\ntempfile.mkdtemp()", "files", "makes tempfile.mkdtemp()"),
+    ("os.chdir('data')", "files", "moves to 'data'"),
+    ("get_ipython().run_line_magic('cd', 'data')", "files", "moves to data"),
+    (
+        "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('SELECT a FROM b')",
+        "files",
+        "reads a database: SELECT a FROM b",
+    ),
+]
