@@ -27,13 +27,32 @@ _SCAN = b"\xff\xda"
 
 # Escape sequences (ECMA-48), then every control character but tab and newline.
 _ESCAPES = re.compile(r"\x1b(?:\][^\x07\x1b]*(?:\x07|\x1b\\)?|\[[0-?]*[ -/]*[@-~]?|[@-_]?)")
+_COLOURS = re.compile(r"(\x1b\[[0-9;]{0,40}m)")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROLS_BUT_RETURNS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def clean_text(text: str) -> str:
     """Text as a terminal would leave it, without colours and without anything that acts on one."""
-    text = _ESCAPES.sub("", text).replace("\r\n", "\n").encode(errors="replace").decode()
-    return _CONTROLS.sub("", _overwritten(text))
+    return _CONTROLS.sub("", overwritten(clean_piece(text)))
+
+
+def clean_piece(text: str) -> str:
+    """Likewise, of text that comes in pieces: carriage returns stay, for they act on what came before."""
+    return _CONTROLS_BUT_RETURNS.sub("", _ESCAPES.sub("", text).encode(errors="replace").decode())
+
+
+def clean_coloured(text: str) -> str:
+    """Likewise, with the escape sequences for colours."""
+    parts = _COLOURS.split(text)  # every other one is a colour
+    return "".join(part if number % 2 else clean_text(part) for number, part in enumerate(parts))
+
+
+def overwritten(text: str) -> str:
+    """Text without what carriage returns have overwritten, such as earlier states of a progress bar."""
+    if "\r" not in text:
+        return text
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
 
 
 def bounded(text: str, limit: int, cut: int = 0) -> str:
@@ -158,8 +177,3 @@ def compact_error(name: object, value: object, traceback: object) -> str:
 def _cut(text: str) -> str:
     """Text that is far beyond what anyone keeps of it, made shorter before more is done with it."""
     return text if len(text) <= _MOST_CHARACTERS else bounded(text, _MOST_CHARACTERS)
-
-
-def _overwritten(text: str) -> str:
-    """Progress bars: what a carriage return overwrites is not shown."""
-    return "\n".join(line.rpartition("\r")[2] for line in text.split("\n")) if "\r" in text else text

@@ -1,0 +1,1 @@
+"""What code did to a namespace, and the way back."""
