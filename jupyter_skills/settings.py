@@ -16,6 +16,9 @@ Disclosure = Literal["auto", "progressive", "full"]
 ToolCalls = Literal["auto", "native", "text"]
 Vision = Literal["auto", "yes", "no"]
 
+MEGABYTE = 1_000_000
+"""Bytes, in settings that say megabytes."""
+
 
 class JupyterSkills(Configurable):
     """Settings of ``%%ask``.
@@ -43,6 +46,15 @@ class JupyterSkills(Configurable):
         get_args(ApprovalPolicy),
         help="Who consents to code in the live kernel: ask (you, each time), deny or allow. "
         "Environment: JUPYTER_SKILLS_APPROVAL.",
+    ).tag(config=True)
+    undo_seconds = CFloat(
+        0.2,
+        min=0.0,
+        help="How many seconds may be spent on copying variables before code runs in the live kernel, so that "
+        "'%skill undo' can give back what it changes within them.",
+    ).tag(config=True)
+    undo_memory = CInt(
+        256, min=0, help="How many megabytes such copies may take, and all that '%skill undo' keeps together."
     ).tag(config=True)
     max_steps = CInt(20, min=1, help="How many requests one %%ask may send to the model.").tag(config=True)
     max_cost = Float(
@@ -97,6 +109,12 @@ class JupyterSkills(Configurable):
     def place(self) -> RunPlace:
         """The value of ``run``, as its type."""
         return cast("RunPlace", self.run)
+
+    @property
+    def place_set(self) -> RunPlace | None:
+        """The value of ``run`` if the user has set it in any way; None if it is only the default."""
+        default = not os.environ.get("JUPYTER_SKILLS_RUN") and "run" not in self._find_my_config(self.config)
+        return None if default and self.run == "docker" else self.place
 
     def model_arguments(self) -> dict[str, Any]:
         """The keyword arguments that every request to the model carries."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jupyter_skills.agent.prompt.breakdown import Share
-from jupyter_skills.execution.result import GeneratedFile, Image, Language, Outcome
+from jupyter_skills.execution.result import Change, GeneratedFile, Image, Language, Outcome
 from jupyter_skills.markup.cleaning import clean
 from jupyter_skills.markup.markdown import to_html
 from jupyter_skills.models.client import Message, ToolCall, Usage
@@ -20,11 +20,14 @@ class CodeRun:
         code: The code.
         language: What it is written in.
         place: ``docker`` or ``live``.
-        consent: By whose consent it ran, or was declined: ``user``, ``-y`` or ``setting``; ``not needed`` in isolation.
+        consent: By whose consent it ran, or was declined, in words, such as ``user, by button``, ``-y``, ``setting``;
+            ``not needed`` in isolation.
         digest: ``sha256:…`` of the code.
         outcome: What came of it.
         seconds: How long it took.
         tool: The tool that was called for it.
+        skill: The skill whose tool that is; empty for the model's own code.
+        changes: What it did to the user's variables.
     """
 
     code: str
@@ -35,6 +38,8 @@ class CodeRun:
     outcome: Outcome
     seconds: float
     tool: str = ""
+    skill: str = ""
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True)

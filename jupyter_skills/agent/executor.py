@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from jupyter_skills.approval.request import ApprovalRequest, Approver
-from jupyter_skills.errors import ConsentUnavailable
+from jupyter_skills.agent.called import read_call
+from jupyter_skills.approval.request import ApprovalRequest, Approver, Decision
+from jupyter_skills.errors import ConsentUnavailable, SkillProblem
 from jupyter_skills.execution.result import Execution, Language, OnOutput
 from jupyter_skills.sandbox.contract import Sandbox, StagedSkill
 from jupyter_skills.skills.files import FileEntry, MemoryFiles
@@ -19,6 +20,13 @@ from jupyter_skills.skills.skill import Skill
 
 # Beside the skills' folders, under a name that no skill can have.
 RUNTIME = ".runtime"
+
+_IMPORTED = (".py", ".pyc", ".so", ".pyd")
+
+_EDITED = (
+    "The user took this code into a cell of their own, to change it and run it themselves; it did not run. "
+    "Don't call for it again. End your answer here: their next prompt comes with what became of it."
+)
 
 
 @dataclass(frozen=True)
@@ -29,11 +37,20 @@ class Code:
         tool: The tool it called for that.
         language: What it is written in.
         text: The code.
+        skill: The skill whose tool it is; empty for the model's own code.
+        skill_digest: The digest of that skill's files.
     """
 
     tool: str
     language: Language
     text: str
+    skill: str = ""
+    skill_digest: str = ""
+
+    @property
+    def request(self) -> ApprovalRequest:
+        """What a person would be asked."""
+        return ApprovalRequest(self.tool, self.text, self.language, self.skill, self.skill_digest)
 
 
 class Executor(Protocol):
@@ -124,6 +141,7 @@ class AfterConsent:
         trusts: Whether a skill's own code may run there at all.
         lay_out: Puts a skill's files into a folder; returns it.
         on_asking: Called before the question, so that what was shown so far is complete.
+        hand_over: Called with code that the user chose to take into a cell of their own.
     """
 
     kernel: LiveKernel
@@ -131,6 +149,7 @@ class AfterConsent:
     trusts: Callable[[Skill], bool]
     lay_out: Callable[[Skill], str]
     on_asking: Callable[[], None] = lambda: None
+    hand_over: Callable[[str], None] = lambda _: None
     place: str = "live"
     languages: tuple[Language, ...] = ("python",)
     timeout: float = 120.0
@@ -150,15 +169,48 @@ class AfterConsent:
             ConsentUnavailable: There is nobody to ask.
         """
         self.on_asking()
-        request = ApprovalRequest(code.tool, code.text, code.language)
+        request = with_source(code.request, skills)
         decision = await self.approver.decide(request)
         await asyncio.sleep(0)  # an interrupt during the question takes effect here, before any code runs
         if decision is None or decision.digest != request.digest:
             raise ConsentUnavailable("Nobody consented to this code", "Run the cell again")
         if not decision.granted:
-            who = "The user" if decision.by == "user" else "The user's settings"
-            return Execution("declined", error=f"{who} declined to run this code; it did not run."), decision.by
-        return await self.kernel.run(code.text, on_output), decision.by
+            return self._refused(code, decision), decision.words
+        return await self.kernel.run(code.text, on_output), decision.words
+
+    def _refused(self, code: Code, decision: Decision) -> Execution:
+        if decision.choice == "edit":
+            self.hand_over(code.text)
+            return Execution("edited", error=_EDITED)
+        who = "The user" if decision.by == "user" else "The user's settings"
+        why = f" They said: {decision.reason}" if decision.reason else ""
+        return Execution("declined", error=f"{who} declined to run this code; it did not run.{why}")
+
+
+def with_source(request: ApprovalRequest, skills: Iterable[Skill]) -> ApprovalRequest:
+    """The request with the text of the file that a skill's tool lies in, for whoever is to judge it."""
+    called = read_call(request.code) if request.skill else None
+    skill = next((s for s in skills if (s.name, s.digest) == (request.skill, request.skill_digest)), None)
+    if called is None or skill is None:
+        return request
+    try:
+        source = skill.read(called.path).decode()
+        return replace(request, source=source, modules=importable(skill, called.path))
+    except (SkillProblem, UnicodeDecodeError):
+        return request
+
+
+def importable(skill: Skill, path: str) -> tuple[str, ...]:
+    """The modules of its own that a file of a skill can import: from the top of the skill, and from its own folder.
+
+    They come before all others of their name while a tool runs.
+    """
+    found: set[str] = set()
+    for top in {"", *(f"{parent}/" for parent in PurePosixPath(path).parents if str(parent) != ".")}:
+        for file in skill.files():
+            if file.startswith(top) and file.endswith(_IMPORTED):
+                found.add(file.removeprefix(top).partition("/")[0].partition(".")[0])
+    return tuple(sorted(found))
 
 
 def _wanted(skill: Skill) -> tuple[str, ...]:

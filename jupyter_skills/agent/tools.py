@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -17,9 +18,8 @@ from jupyter_skills.agent.router import Router
 from jupyter_skills.agent.shelf import Shelf
 from jupyter_skills.agent.tool_calls import code_for
 from jupyter_skills.agent.tool_names import LOAD_SKILL, READ_FILE, RUN_PYTHON, RUN_SHELL
-from jupyter_skills.approval.request import ApprovalRequest
 from jupyter_skills.errors import SkillProblem
-from jupyter_skills.execution.output import bounded
+from jupyter_skills.execution.output import bounded, clean_text
 from jupyter_skills.execution.result import Execution, GeneratedFile, Image, Language
 from jupyter_skills.models.client import ToolCall
 from jupyter_skills.skills.allowed import languages, parse
@@ -191,18 +191,27 @@ class Toolbox:
             done, consent = await executor.run(code, self._shelf.in_use(), on_output)
             done = self._kept(done)
         finally:
-            execution = done or replace(_CUT_SHORT, text=bounded("".join(printed), _LONGEST_PRINTED))
-            digest = ApprovalRequest(code.tool, code.text, code.language).digest
-            seconds = execution.seconds or time.monotonic() - began
+            execution = done or replace(_CUT_SHORT, text=bounded(clean_text("".join(printed)), _LONGEST_PRINTED))
             self.code.append(
                 CodeRun(
-                    code.text, code.language, executor.place, consent, digest, execution.outcome, seconds, code.tool
+                    code=code.text,
+                    language=code.language,
+                    place=executor.place,
+                    consent=consent,
+                    digest=code.request.digest,
+                    outcome=execution.outcome,
+                    seconds=execution.seconds or time.monotonic() - began,
+                    tool=code.tool,
+                    skill=code.skill,
+                    changes=execution.changes,
                 )
             )
             result = _report(code.tool, execution)
-            if done is None:
+            if done is None or done.outcome == "interrupted":
                 self.stopped = result
             self._emit(CallFinished(execution.outcome == "ok", result, execution))
+        if execution.outcome == "interrupted":
+            await asyncio.sleep(0)  # code that has heard an interrupt is told of first; here it ends the turn
         pictures = (file.image for file in execution.files if file.image is not None)
         return ToolResult(result, (*execution.images, *pictures))
 
@@ -268,7 +277,7 @@ def _skill_code(call: ToolCall, skill: Skill, tool: SkillTool, executor: Executo
             complaints = [str(error)]
     if complaints:
         raise _NoSense(f"Error: {call.name} did not run. {'; '.join(complaints)}. Call it again.")
-    return Code(call.name, "python", code)
+    return Code(call.name, "python", code, skill.name, skill.digest)
 
 
 def _json_object(call: ToolCall) -> dict[str, Any]:
@@ -296,6 +305,9 @@ def _report(tool: str, execution: Execution) -> str:
     if execution.files:
         rows = [f"- {file.path} ({file.mime_type}, {file.size:,} bytes)" for file in execution.files]
         parts.append("Files made, and shown to the user:\n" + "\n".join(first_rows(rows, _MOST_ROWS)))
+    if execution.changes:
+        rows = [f"{change.happened} {change.name} ({change.from_to})" for change in execution.changes]
+        parts.append(f"Variables: {'; '.join(first_rows(rows, _MOST_ROWS))}")
     parts += first_rows(execution.notes, _MOST_ROWS)
     if execution.state_lost:
         parts.append("All variables and files of earlier calls are gone.")

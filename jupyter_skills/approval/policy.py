@@ -23,7 +23,7 @@ class Always:
 
     async def decide(self, request: ApprovalRequest) -> Decision:
         """See ``Approver``."""
-        return Decision(self.granted, self.by, request.digest)
+        return Decision(self.granted, self.by, request.digest, "run" if self.granted else "decline")
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,11 @@ class Chain:
 
     Args:
         approvers: Whom to ask, in order.
+        otherwise: What the error says if nobody can decide.
     """
 
     approvers: Sequence[Approver]
+    otherwise: str = "The model wants to run code in this kernel, and there is nobody here to ask"
 
     async def decide(self, request: ApprovalRequest) -> Decision:
         """The first decision.
@@ -47,18 +49,24 @@ class Chain:
             if decision is not None and decision.digest == request.digest:
                 return decision
         raise ConsentUnavailable(
-            "The model wants to run code in this kernel, and there is nobody here to ask",
-            "Use '-r docker', or give your consent beforehand with '-y'",
+            self.otherwise,
+            "Use '-r docker', give your consent beforehand with '-y', or set JupyterSkills.approval to 'allow'",
         )
 
 
-def approver_for(policy: str, people: Sequence[Approver]) -> Approver:
+def approver_for(policy: str, people: Sequence[Approver], *, someone: bool = True) -> Approver:
     """Who decides under a policy.
 
     Args:
         policy: ``ask``, ``deny`` or ``allow``, as in ``JupyterSkills.approval``.
         people: Whom to ask under ``ask``.
+        someone: Whether a person is there to read what becomes of it. Where nobody is, a refusal is an error, so that
+            a notebook that is executed unattended fails rather than ends without having done what it was to do.
     """
+    if policy == "allow":
+        return Always(granted=True, by="setting")
     if policy == "ask":
         return Chain(people)
-    return Always(policy == "allow", "setting")
+    if someone:
+        return Always(granted=False, by="setting")
+    return Chain((), "The model wants to run code in this kernel, which the setting JupyterSkills.approval denies")

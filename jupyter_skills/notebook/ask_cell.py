@@ -74,7 +74,7 @@ class AskCell:
             for notice in (session.news(), *map(str, broken)):
                 if notice:
                     self._emit(Notice(notice))
-            prompt = self._prompt()
+            prompt = [*self._news(), *self._prompt()]
             old = session.conversation
             conversation = Conversation() if options.new or old is None else old
             try:
@@ -120,6 +120,11 @@ class AskCell:
             self._emit(Notice(notice))
         return parts
 
+    def _news(self) -> list[Part]:
+        """What the user has done with the model's code since the last prompt; it stands before this one."""
+        news = "\n".join(filter(None, (self._session.edits.news(), *self._session.untold)))
+        return [f"[{self._redactor.redact(news)}]\n\n"] if news else []
+
     async def _sent(self) -> str:
         """What ``--send`` has put into the container, for the model."""
         options, session = self._options, self._session
@@ -144,6 +149,9 @@ class AskCell:
 
     def _end(self, answer: Answer) -> None:
         self._ended = True
+        if answer.messages and answer.finish_reason != "dry_run":
+            self._session.edits.told()
+            self._session.untold.clear()
         self._session.note(answer)
         if self._options.output:
             self._bind(answer)

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jupyter_skills.agent.executor import AfterConsent, Executor, Isolated
-from jupyter_skills.agent.router import Router
+from jupyter_skills.agent.router import Router, own_place
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.store.loaded import LoadedSkill
 
 if TYPE_CHECKING:
+    from jupyter_skills.approval.request import Approver
     from jupyter_skills.notebook.session import Session
-
-_CAUTIOUS_FIRST = ("off", "docker", "live")
 
 
 class Places:
@@ -28,23 +27,22 @@ class Places:
     def __init__(self, session: Session, *, consent_given: bool = False) -> None:
         self._session = session
         self._consent_given = consent_given
+        self._edits = session.edits.turn()
 
     def router(self, wanted: str | None, skills: Sequence[LoadedSkill]) -> Router:
         """Who runs what.
 
         Args:
-            wanted: What the user says for this turn, if anything. Otherwise the model's own code runs where the
-                skills in force were told to run, the most cautious place if they differ, or else where the
-                settings say.
+            wanted: What the user says for this turn, if anything. Otherwise the model's own code runs in the most
+                cautious of the places that the user has set and that were chosen for the skills in force.
             skills: The skills in force.
 
         Raises:
             UsageProblem: Code can't run there from here.
         """
-        chosen = [entry.run for entry in skills if entry.run]
-        place = wanted or min(chosen, key=_CAUTIOUS_FIRST.index, default=self._session.settings.place)
-        default = self._executor(place)
-        return Router(default, self._executor, forced=wanted is not None)
+        setting = self._session.settings.place_set or ""
+        place = own_place(wanted or "", setting, (entry.run for entry in skills))
+        return Router(self._executor(place), self._executor, forced=wanted is not None, setting=setting)
 
     def _executor(self, place: str) -> Executor | None:
         session = self._session
@@ -56,16 +54,27 @@ class Places:
             raise UsageProblem(
                 "Code can't run in this kernel from within other code", "Put %%ask at the very start of a cell"
             )
-        from jupyter_skills.approval.policy import Always, approver_for
-        from jupyter_skills.notebook.consent import TypedConsent
-        from jupyter_skills.notebook.live_kernel import ShellKernel
+        from jupyter_skills.notebook.live.kernel import ShellKernel
 
-        policy = session.settings.approval
         return AfterConsent(
-            ShellKernel(session.shell, session.limits),
-            Always(True, "-y") if self._consent_given else approver_for(policy, [TypedConsent()]),
+            ShellKernel(session),
+            self._approver(),
             trusts=session.trust.trusts,
             lay_out=session.copies.lay_out,
             on_asking=session.settle,
+            hand_over=self._edits.add,
             timeout=session.limits.timeout,
         )
+
+    def _approver(self) -> Approver:
+        from jupyter_skills.approval.memory import Remembering
+        from jupyter_skills.approval.policy import Always, approver_for
+        from jupyter_skills.notebook.consent.person import prepare, somebody
+
+        if self._consent_given:
+            return Always(granted=True, by="-y")
+        session = self._session
+        someone, policy = somebody(session.shell), session.settings.approval
+        if someone and policy == "ask":
+            prepare()
+        return approver_for(policy, [Remembering(session.consents, session.person)], someone=someone)

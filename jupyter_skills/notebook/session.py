@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,12 +16,14 @@ from typing import TYPE_CHECKING
 from IPython.core.interactiveshell import InteractiveShell
 
 from jupyter_skills.agent.sync import run_now
+from jupyter_skills.approval.memory import Consents
 from jupyter_skills.errors import SkillProblem, SkillsError, UsageProblem
 from jupyter_skills.notebook.arguments import ask_parser, parse_ask
+from jupyter_skills.notebook.consent.edits import Edits
 from jupyter_skills.notebook.copies import SkillCopies
 from jupyter_skills.notebook.log import Logged
 from jupyter_skills.sandbox.settings import DockerSandbox, RemoteSandbox
-from jupyter_skills.settings import JupyterSkills
+from jupyter_skills.settings import MEGABYTE, JupyterSkills
 from jupyter_skills.skills.trust import TrustLedger
 from jupyter_skills.store.loaded import Kernel, LoadedSkill
 from jupyter_skills.store.location import current_user
@@ -29,6 +32,8 @@ from jupyter_skills.store.registry import Registry
 if TYPE_CHECKING:
     from jupyter_skills.agent.answer import Answer
     from jupyter_skills.agent.conversation import Conversation
+    from jupyter_skills.namespace.history import History
+    from jupyter_skills.notebook.consent.person import Person
     from jupyter_skills.rendering import Renderer
     from jupyter_skills.sandbox.kernel import IsolatedKernel
 
@@ -52,6 +57,10 @@ class Session:
         self.conversation: Conversation | None = None
         self.last_answer: Answer | None = None
         self.executions: list[Logged] = []
+        self.consents = Consents()
+        self.edits = Edits(shell)
+        self.untold: list[str] = []
+        """What the model does not know yet of what the user has done, one sentence each."""
         self._sandbox: IsolatedKernel | None = None
         self._renderer: Renderer | None = None
         self._tell: Callable[[str], None] = _keep_quiet
@@ -77,6 +86,25 @@ class Session:
     def reset(self) -> None:
         """Forgets the conversation."""
         self.conversation = None
+
+    @cached_property
+    def person(self) -> Person:
+        """Who is asked whether code may run in this kernel."""
+        from jupyter_skills.notebook.consent.person import Person
+
+        return Person(self.shell, self._show_waiting)
+
+    @cached_property
+    def history(self) -> History:
+        """What ``%skill undo`` takes back."""
+        from jupyter_skills.namespace.history import History
+
+        return History(self.settings.undo_memory * MEGABYTE)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn is at work."""
+        return self._busy
 
     @property
     def sandbox(self) -> IsolatedKernel:
@@ -183,12 +211,15 @@ class Session:
         if self._renderer is not None:
             self._renderer.settle()
 
-    def _sandbox_status(self, reason: str) -> None:
+    def _show_waiting(self, reason: str) -> None:
         from jupyter_skills.agent.events import Waiting
 
         if self._renderer is not None:
             self._renderer.show(Waiting(reason))
-        elif reason and reason != self._told:
+
+    def _sandbox_status(self, reason: str) -> None:
+        self._show_waiting(reason)
+        if self._renderer is None and reason and reason != self._told:
             self._tell(reason)
         self._told = reason or self._told
 
@@ -224,5 +255,6 @@ def _keep_quiet(_: str) -> None:
 def close(session: Session) -> None:
     """Ends what a session holds. Called when the extension is unloaded."""
     session.copies.clear()
+    session.edits.close()
     if session._sandbox is not None:  # also one that is stopped may have kernels ready
         run_now(session.stop_sandbox)

@@ -16,12 +16,21 @@ from jupyter_skills.agent.events import (
     TextDone,
     Waiting,
 )
-from jupyter_skills.execution.output import clean_text
+from jupyter_skills.execution.lines import Lines
+from jupyter_skills.execution.output import clean_text, overwritten
 from jupyter_skills.markup.cleaning import CleanPieces, without_turning
 from jupyter_skills.models.client import TextDelta
 from jupyter_skills.rendering.drafting import draft_text
 from jupyter_skills.rendering.waiting import Ticker
-from jupyter_skills.rendering.words import call_output, call_state, call_title, file_size, summary, waiting
+from jupyter_skills.rendering.words import (
+    call_output,
+    call_state,
+    call_title,
+    change_lines,
+    file_size,
+    summary,
+    waiting,
+)
 from jupyter_skills.words import plain
 
 _ERASE_LINE = "\r\x1b[K"
@@ -41,6 +50,7 @@ class TerminalRenderer:
         self._ticker = Ticker(self._show_waiting)
         self._text = CleanPieces()
         self._printed: list[str] = []
+        self._lines = Lines()
         self._at_line_start = True
 
     def show(self, event: Event) -> None:
@@ -58,9 +68,11 @@ class TerminalRenderer:
                 self._write(f"{self._text.end()}\n\n")
             case CallStarted():
                 self._printed.clear()
+                self._lines = Lines()
                 self._write(f"╭─ {plain(call_title(event))}\n" + _bar(self._code(event)))
             case CallOutput(text):
-                self._output(text)
+                # Where nobody watches, a progress bar is printed once, in its last state.
+                self._output(text.replace("\f", "") if self._watched else self._lines.add(text.replace("\f", "")))
             case CallFinished():
                 self._finish_call(event)
             case Drafted(request):
@@ -78,14 +90,22 @@ class TerminalRenderer:
         self._write(summary(answer, seconds) + "\n")
 
     def _finish_call(self, done: CallFinished) -> None:
+        self._output(self._lines.last)
         self._output("\n" if self._printed and not self._printed[-1].endswith("\n") else "")
-        rest = call_output(done).removeprefix("".join(self._printed).rstrip()).strip("\n")
-        self._output(f"{rest}\n" if rest else "")
+        run = done.execution
+        traceback = run.traceback if run is not None else ""
+        printed = overwritten("".join(self._printed)).rstrip()
+        rest = call_output(done, error=not traceback).removeprefix(printed).strip("\n")
+        for text in filter(None, (rest, traceback if self._colours else clean_text(traceback))):
+            self._output(text if text.endswith("\n") else f"{text}\n")
         self._write(f"╰─ {call_state(done, timed=self._watched)}\n")
-        for image in done.execution.images if done.execution else ():
-            self._write(f"   figure, {image.width}x{image.height} pixels (shown in a notebook)\n")
-        for file in done.execution.files if done.execution else ():
-            self._write(f"   {file.saved_as or file.path} ({file_size(file)})\n")
+        if run is not None:
+            for line in change_lines(run.changes):
+                self._write(f"   {line}\n")
+            for image in run.images:
+                self._write(f"   figure, {image.width}x{image.height} pixels (shown in a notebook)\n")
+            for file in run.files:
+                self._write(f"   {file.saved_as or file.path} ({file_size(file)})\n")
         self._write("\n")
 
     def _code(self, call: CallStarted) -> str:
@@ -99,7 +119,7 @@ class TerminalRenderer:
     def _output(self, text: str) -> None:
         if text:
             opening = "├─\n│ " if not self._printed else "│ " if self._printed[-1].endswith("\n") else ""
-            body = text.replace("\n", "\n│ ")
+            body = text.replace("\r\n", "\n").replace("\n", "\n│ ").replace("\r", "\r│ ")
             self._write(opening + (body.removesuffix("│ ") if text.endswith("\n") else body))
             self._printed.append(text)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.events import CallFinished, CallStarted
-from jupyter_skills.execution.result import GeneratedFile
+from jupyter_skills.execution.result import Change, GeneratedFile
 from jupyter_skills.markup.cleaning import clean
+from jupyter_skills.words import first_rows, plain
 
 PLACES = {"docker": "isolated kernel", "live": "this kernel"}
 _REASONS = {
@@ -17,8 +20,16 @@ _REASONS = {
     "length": "cut off by the model's own length limit",
     "content_filter": "cut off by the provider's content filter",
 }
-_OUTCOMES = {"error": "failed", "timeout": "stopped", "died": "kernel died", "interrupted": "interrupted"}
+_OUTCOMES = {
+    "error": "failed",
+    "timeout": "stopped",
+    "died": "kernel died",
+    "edited": "taken into a cell of your own",
+}
 _LIMITS = {"out_of_memory": "out of memory", "process_limit": "too many processes", "disk_full": "no room left"}
+MOST_CHANGES = 20
+"""How many variables are named before the others are only counted."""
+
 _SMALLEST = 0.0001  # dollars that are told
 _SHORTEST = 0.1  # seconds that are told
 
@@ -67,12 +78,23 @@ def price(dollars: float | None) -> str:
     return f"${dollars:.4f}" if dollars >= _SMALLEST else f"< ${_SMALLEST}"
 
 
-def call_output(done: CallFinished) -> str:
-    """What code printed, and its error, for a person to read."""
+def call_output(done: CallFinished, *, error: bool = True) -> str:
+    """What code printed, and its error, for a person to read.
+
+    Args:
+        done: How the call ended.
+        error: Whether to tell the error of code that ran, too; not where that is shown by itself.
+    """
     if done.execution is None:
         return "" if done.ok else clean(done.result)
     run = done.execution
-    return "\n".join(filter(None, (run.text.rstrip(), run.error, *run.notes)))
+    return "\n".join(filter(None, (run.text.rstrip(), run.error if error else "", *run.notes)))
+
+
+def change_lines(changes: Sequence[Change]) -> list[str]:
+    """What happened to variables, a line each, the first ones of many."""
+    rows = [f"{plain(change.name)}  {change.happened}  {plain(change.from_to)}".rstrip() for change in changes]
+    return first_rows(rows, MOST_CHANGES)
 
 
 def file_size(file: GeneratedFile) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jupyter_skills.approval.policy import Always, Chain, approver_for
-from jupyter_skills.approval.request import ApprovalRequest, Decision
+from jupyter_skills.approval.request import LONGEST_REASON, ApprovalRequest, Decision, reason_of
 from jupyter_skills.errors import ConsentUnavailable
 
 REQUEST = ApprovalRequest("run_python", "print(1)")
@@ -57,3 +57,22 @@ async def test_the_user_decides_when_the_rule_is_to_ask() -> None:
 async def test_a_decision_names_the_code_it_is_about() -> None:
     assert (await Always(granted=True, by="-y").decide(REQUEST)).digest == REQUEST.digest
     assert ApprovalRequest("run_python", "print(1) ").digest != REQUEST.digest
+
+
+@pytest.mark.parametrize("policy", ["ask", "deny"])
+async def test_where_nobody_is_it_is_an_error_that_names_the_ways_out(policy: str) -> None:
+    with pytest.raises(ConsentUnavailable) as caught:
+        await approver_for(policy, [Person(None)], someone=False).decide(REQUEST)
+    assert all(way in str(caught.value) for way in ("-r docker", "-y", "JupyterSkills.approval"))
+    assert "\n" not in str(caught.value)
+
+
+async def test_where_nobody_is_the_explicit_setting_still_allows() -> None:
+    decision = await approver_for("allow", [], someone=False).decide(REQUEST)
+    assert decision is not None
+    assert decision.granted
+
+
+def test_a_reason_is_one_line_of_bounded_length() -> None:
+    assert reason_of("  not \n now\t") == "not now"
+    assert len(reason_of("x" * 10_000)) == LONGEST_REASON

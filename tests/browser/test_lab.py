@@ -42,22 +42,6 @@ def test_the_quickstart_shows_its_pictures_and_its_files(lab: Lab, page: Page) -
         page.screenshot(path=target)
 
 
-def test_live_code_waits_for_a_typed_y(lab: Lab, page: Page, model: ScriptedModel) -> None:
-    model.add(Turn("", [Call("run_python", {"code": "doubled = number * 2\ndoubled"})]), Turn("It is **84**."))
-    cells = ["%load_ext jupyter_skills", f"%config JupyterSkills.api_base = {model.url!r}\nnumber = 42"]
-    lab.add("live.ipynb", [*cells, "%%ask -m openai/scripted -r live\nDouble my number", "doubled"])
-    open_notebook(page, lab, "live.ipynb")
-    run_all(page)
-    question = page.locator(".jp-Stdin-input")
-    question.wait_for()
-    expect(page.locator("details[open] pre").first).to_contain_text("doubled = number * 2")
-    question.fill("y")
-    question.press("Enter")
-    expect(page.locator(".jp-RenderedHTML strong", has_text="84")).to_be_visible()
-    wait_until_idle(page)
-    expect(page.locator(".jp-OutputArea-executeResult").last).to_contain_text("84")
-
-
 HOSTILE = """\
 <img src="/evil" onerror="window.owned = 1"><script>window.owned = 2</script>
 [click](javascript:window.owned=3) <svg onload="window.owned = 4">

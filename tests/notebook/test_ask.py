@@ -132,7 +132,7 @@ def test_just_the_named_skills_are_put_before_the_model(
 
 
 @pytest.mark.parametrize(
-    ("reply", "runs"), [("y", True), (" Y ", True), ("yes", False), ("n", False), ("", False), ("yep", False)]
+    ("reply", "runs"), [("y", True), (" Y ", True), ("yes", True), ("n", False), ("", False), ("yep", False)]
 )
 def test_live_code_is_shown_and_runs_after_a_y_only(
     asker: Notebook, model: ScriptedModel, reply: str, *, runs: bool
@@ -146,16 +146,17 @@ def test_live_code_is_shown_and_runs_after_a_y_only(
     shown: list[str] = []
     cell = asker.run("%%ask -r live -o answer\nAdd my values", during=lambda cell, _: shown.append(cell.plain))
     assert cell.error is None
-    assert cell.asked == ["Run this code in your kernel? [y/N] "]
+    assert cell.asked == ["Run it? [y]es, [a]lways exactly this code, [e]dit, or say why not: "]
     assert any("total = sum(values)" in plain and "running" in plain for plain in shown), (
         "shown before it is asked about"
     )
     assert asker.value("globals().get('total')") == ("6" if runs else "None")
     told = model.requests[1].body["messages"][-1]["content"]
-    assert told == ("run_python: ok\n\nadding\n6" if runs else told)
+    assert told.startswith("run_python: ok\n\nadding\n6") == runs
     assert ("declined to run this code; it did not run" in told) != runs
+    consent = "" if runs else ", declined: yep" if reply == "yep" else ", declined"
     assert asker.value("[(c.place, c.consent, c.outcome) for c in answer.code]") == repr(
-        [("live", "user", "ok" if runs else "declined")]
+        [("live", "user, typed" + consent, "ok" if runs else "declined")]
     )
 
 
@@ -183,13 +184,13 @@ def test_consent_given_beforehand_holds_for_that_cell_alone(notebook: Notebook, 
     assert notebook.value("count") == "1"
 
 
-def test_the_setting_can_deny_and_allow(notebook: Notebook, model: ScriptedModel) -> None:
-    for policy, outcome in (("deny", "declined"), ("allow", "ok")):
+def test_the_setting_can_deny_and_allow(asker: Notebook, model: ScriptedModel) -> None:
+    for policy, outcome, consent in (("deny", "declined", "setting, declined"), ("allow", "ok", "setting")):
         model.add(Turn("", [Call("run_python", {"code": "1"})]), Turn("So."))
-        notebook.use(model)
-        notebook.run(f"%config JupyterSkills.approval = '{policy}'")
-        assert notebook.run("%%ask -r live -o a\nDo").error is None
-        assert notebook.value("a.code[0].outcome, a.code[0].consent") == repr((outcome, "setting"))
+        asker.use(model)
+        asker.run(f"%config JupyterSkills.approval = '{policy}'")
+        assert asker.run("%%ask -r live -o a\nDo").error is None
+        assert asker.value("a.code[0].outcome, a.code[0].consent") == repr((outcome, consent))
 
 
 def test_live_code_runs_like_a_cell(notebook: Notebook, model: ScriptedModel) -> None:

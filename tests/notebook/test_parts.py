@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import pytest
 
 from jupyter_skills.agent.events import CallFinished, CallStarted
 from jupyter_skills.errors import UsageProblem
-from jupyter_skills.execution.result import Execution, GeneratedFile
+from jupyter_skills.execution.heard import Heard
+from jupyter_skills.execution.lines import Lines
+from jupyter_skills.execution.output import clean_text
+from jupyter_skills.execution.result import Change, Execution, GeneratedFile
 from jupyter_skills.markup.cleaning import CleanPieces, clean, without_turning
 from jupyter_skills.markup.markdown import to_html
 from jupyter_skills.notebook.arguments import parse_ask
@@ -189,3 +193,63 @@ def test_a_title_shows_a_models_control_characters_as_escapes() -> None:
     card = CallCard(CallStarted("load_skill", "a\x1b[2J"))
     failed = CallFinished(False, "There is no skill 'a\x1b[2J'.")
     assert "\x1b" not in card.html("", "", failed) + card.plain("", failed)
+
+
+def test_a_card_says_what_happened_to_variables() -> None:
+    evil = "<b>\x1b"
+    mutated = Change("df", "mutated", "3 x 2", "3 x 3")
+    changes = (Change("x", "added", "", "int 3"), mutated, Change(evil, "deleted", evil))
+    card = CallCard(CallStarted("run_python", "", "live", "python", "work()"))
+    done = CallFinished(True, "", Execution("ok", "so\n", changes=changes))
+    html = card.html("", "", done)
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", html)
+    assert cells[:6] == ["<code>x</code>", "added", "int 3", "<code>df</code>", "changed in place", "3 x 2 → 3 x 3"]
+    assert "<b>" not in html
+    assert "\x1b" not in html + card.plain("", done)
+    lines = ["x  added  int 3", "df  changed in place  3 x 2 → 3 x 3", "<b>\\x1b  deleted  <b>\\x1b"]
+    assert card.plain("", done).splitlines()[-4:] == ["→ so", *lines]
+    many = CallFinished(True, "", Execution("ok", changes=tuple(Change(f"v{i}", "added") for i in range(30))))
+    assert card.html("", "", many).count("<tr>") == 21
+    assert "… and 10 more" in card.html("", "", many)
+
+
+def test_code_that_the_user_took_is_no_failure() -> None:
+    done = CallFinished(False, "", Execution("edited", error="The user took it."))
+    html = CallCard(CallStarted("run_python", "", "live", "python", "work()")).html("", "", done)
+    assert "▸ run_python · this kernel · taken into a cell of your own" in html
+    assert " open>" not in html
+
+
+def test_an_error_that_is_shown_by_itself_is_not_in_the_card_too() -> None:
+    call = CallStarted("run_python", "", "live", "python", "1/0")
+    for traceback, there in (("\x1b[31mZeroDivisionError", False), ("", True)):
+        done = CallFinished(False, "", Execution("error", "so far\n", "line 1\nZeroDivisionError", traceback=traceback))
+        assert ("ZeroDivisionError" in CallCard(call, error_apart=True).html("", "", done)) == there
+        assert "ZeroDivisionError" in CallCard(call).html("", "", done)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_what_is_overwritten_is_gone_however_it_is_cut(size: int) -> None:
+    text = "a\r\n10%\r50%\r100%\ndone\rlast\r"
+    lines = Lines()
+    settled = "".join(lines.add(text[begin : begin + size]) for begin in range(0, len(text), size))
+    assert settled + lines.last == clean_text(text) == "a\n100%\nlast"
+
+
+def test_a_form_feed_clears_what_was_heard_and_no_code_can_send_one() -> None:
+    told: list[str] = []
+    heard = Heard(100, told.append)
+    heard.print("old\f\x0b")
+    heard.clear()
+    heard.print("new")
+    assert told == ["old", "\f", "new"]
+    assert heard.text == "new"
+
+
+def test_a_progress_bar_does_not_use_up_what_may_be_told_but_has_an_end() -> None:
+    told: list[str] = []
+    heard = Heard(100, told.append)
+    for number in range(1000):
+        heard.print(f"\r{number:>9}%")
+    assert heard.text == "      999%"
+    assert 500 < sum(map(len, told)) <= 1600

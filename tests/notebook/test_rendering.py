@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -22,7 +23,7 @@ from traitlets.config import Config
 
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, Notice, TextDone, Waiting
-from jupyter_skills.execution.result import Execution
+from jupyter_skills.execution.result import Display, Execution, Image
 from jupyter_skills.markup.highlight import STYLES, coloured
 from jupyter_skills.markup.markdown import to_html
 from jupyter_skills.models.client import TextDelta, Usage
@@ -311,6 +312,43 @@ def test_no_time_is_shown_where_nobody_watches(output: Output) -> None:
     show_all([*events, TextDelta("So."), TextDone("So.")], live=False)
     assert output.plain() == ["Mind.", "[run_python · ok]\n1\n→ 1", "So."]
     assert output.updates == 0
+
+
+def test_what_live_code_displayed_is_shown_once_and_its_error_by_itself(output: Output) -> None:
+    picture = Image(b"png", "image/png", 1, 1)
+    made = Display({"text/html": "<i>made</i>", "text/plain": "made"}, {"text/html": {}})
+    call = CallStarted("run_python", "", "live", "python", "1")
+    places = ((True, (), []), (False, (made,), ["made"]), (False, None, ["<image/png, 1x1 pixels>"]))
+    for live, displays, shown in places:
+        run = Execution("error", error="E", images=(picture,), displays=displays, traceback="\x1b[31mE: all of it")
+        show_all([call, CallFinished(False, "", run)], live=live)
+        assert output.plain()[1:] == (["\x1b[31mE: all of it"] if live else shown)
+        output.messages.clear()
+
+
+def test_what_live_code_prints_is_shown_though_the_loop_is_blocked(output: Output) -> None:
+    seen = threading.Event()
+    publish = output._publisher.publish
+
+    def watch(data: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        publish(data, *args, **kwargs)
+        if "last" in data["text/html"]:
+            seen.set()
+
+    output._publisher.publish = watch  # type: ignore[method-assign]
+
+    async def turn() -> None:
+        renderer = NotebookRenderer(live=True)
+        renderer.show(CallStarted("run_python", "", "live", "python", "1"))
+        renderer.show(CallOutput("first\n"))
+        threading.Thread(target=renderer.show, args=(CallOutput("la" + "st\n"),)).start()
+        assert seen.wait(20)
+        renderer.show(CallFinished(True, "", Execution("ok", "first\nlast\n")))
+        sent = len(output.messages)
+        await asyncio.sleep(1)
+        assert len(output.messages) == sent
+
+    asyncio.run(turn())
 
 
 # -- words and colours

@@ -8,16 +8,18 @@ import pty
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pexpect
 import pytest
 
 from jupyter_skills.agent.events import CallFinished, CallOutput, CallStarted, Event, TextDone, Waiting
-from jupyter_skills.execution.result import Execution
+from jupyter_skills.execution.result import Change, Execution
 from jupyter_skills.models.client import TextDelta
 from jupyter_skills.rendering.terminal import TerminalRenderer
 from jupyter_skills.testing import Call, ScriptedModel, Turn
+from tests.conftest import until
 from tests.notebook.virtual_time import run
 
 
@@ -54,15 +56,71 @@ def test_a_turn_is_printed_as_it_goes_on(terminal: pexpect.spawn, model: Scripte
     ) in re.sub(r"(?:< )?\d+\.\d s", "TIME", shown, count=1)
 
 
-@pytest.mark.parametrize(("reply", "value"), [("y", "3"), ("n", "None")])
-def test_live_code_waits_for_a_typed_y(terminal: pexpect.spawn, model: ScriptedModel, reply: str, value: str) -> None:
+QUESTION = r"Run it\? \[y\]es, \[a\]lways exactly this code, \[e\]dit, or say why not: "
+
+
+def value(terminal: pexpect.spawn, expression: str) -> str:
+    terminal.expect(r"In \[\d+\]: ")
+    terminal.sendline(f"print('value', {expression}, 'end')")
+    terminal.expect(r"value (.*) end\r\n")
+    return str(terminal.match[1])
+
+
+@pytest.mark.parametrize(("reply", "total"), [("y", "3"), ("n", "None"), ("", "None"), ("not today", "None")])
+def test_live_code_waits_for_a_typed_answer(
+    terminal: pexpect.spawn, model: ScriptedModel, reply: str, total: str
+) -> None:
     model.add(Turn("", [Call("run_python", {"code": "total = 1 + 2"})]), Turn("Well."))
     ask(terminal, "-r live", "Add")
-    terminal.expect(r"│ total = 1 \+ 2\s+Run this code in your kernel\? \[y/N\] ")
+    terminal.expect(r"│ total = 1 \+ 2\r\n├─ Run this code in your kernel\?\r\n│ binds  total\r\n" + QUESTION)
     terminal.sendline(reply)
-    terminal.expect(r"In \[\d+\]: ")
-    terminal.sendline("print('total is', globals().get('total'))")
-    terminal.expect(rf"total is {value}\r\n")
+    assert value(terminal, "globals().get('total')") == total
+    said = model.requests[1].body["messages"][-1]["content"]
+    assert ("They said: not today" in said) == (reply == "not today")
+
+
+def test_what_is_typed_before_the_question_is_no_answer_to_it(terminal: pexpect.spawn, model: ScriptedModel) -> None:
+    call = Call("run_python", {"code": "total = 1 + 2"})
+    model.add(Turn("Thinking about it", [call], piece=5, hold_after=2), Turn("Well."))
+    ask(terminal, "-r live", "Add")
+    terminal.expect("Think")
+    terminal.sendline("y")
+    terminal.expect("y\r\n")
+    model.release()
+    terminal.expect(QUESTION)
+    terminal.sendline("no")
+    assert value(terminal, "globals().get('total')") == "None"
+
+
+def test_exactly_this_code_is_not_asked_about_again(terminal: pexpect.spawn, model: ScriptedModel) -> None:
+    call = Call("run_python", {"code": "n = globals().get('n', 0) + 1"})
+    model.add(Turn("", [call, call]), Turn("Well."))
+    ask(terminal, "-r live", "Count")
+    terminal.expect(QUESTION)
+    terminal.sendline("a")
+    assert value(terminal, "n") == "2"
+
+
+def test_code_can_be_edited_at_the_next_prompt(workdir: Path, model: ScriptedModel) -> None:
+    """In the terminal as people have it: a plain prompt can't be filled in."""
+    environment = {**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
+    arguments = ["-m", "IPython", "--no-banner", "--no-confirm-exit", "--colors=NoColor"]
+    with closing(
+        pexpect.spawn(
+            sys.executable, arguments, cwd=workdir, env=environment, encoding="utf-8", timeout=60, dimensions=(50, 120)
+        )
+    ) as terminal:
+        model.add(Turn("", [Call("run_python", {"code": "open('edited', 'w').close()"})]), Turn("Well."))
+        lines = ["%load_ext jupyter_skills", f"%config JupyterSkills.api_base = '{model.url}'"]
+        for number, line in enumerate([*lines, "%ask -m openai/scripted -r live Make it"], 1):
+            terminal.expect(rf"In \[{number}\]:")
+            terminal.send(f"{line}\r")
+        terminal.expect(r"\[e\]dit, or say why not: ")
+        terminal.send("e\r")
+        terminal.expect(r"In \[4\]:[\s\S]*edit-[0-9a-f]{8}[\s\S]*close")
+        assert not (workdir / "edited").exists()
+        terminal.send("\x1b\r")  # runs what stands there, though it has more than one line
+        until((workdir / "edited").exists, within=30)
 
 
 def test_ctrl_c_stops_a_turn_and_the_shell_goes_on(terminal: pexpect.spawn, model: ScriptedModel) -> None:
@@ -164,3 +222,20 @@ def test_an_interrupted_call_says_so_after_what_it_printed(capsys: pytest.Captur
     for event in (CALL, CallOutput("a\n"), CallFinished(False, "", Execution("interrupted", "a\n", seconds=1.26))):
         renderer.show(event)
     assert capsys.readouterr().out.endswith("├─\n│ a\n╰─ interrupted\n\n")
+
+
+LIVE = CallStarted("run_python", "", "live", "python", "work()")
+ADDED = (Change("x", "added", "", "int 3"),)
+FAILED = CallFinished(False, "", Execution("error", "50%\n", "line 1\nE", changes=ADDED, traceback="\x1b[31mE: all"))
+
+
+def test_an_error_of_live_code_has_ipythons_colours_before_a_person(printed: Printed) -> None:
+    shown = printed([LIVE, CallOutput("\r10%"), CallOutput("\r50%"), CallOutput("\n"), FAILED], TERM="xterm")
+    assert "├─\n│ \r│ 10%\r│ 50%\n│ \x1b[31mE: all\n╰─ failed\n   x  added  int 3\n" in shown
+
+
+def test_a_progress_bar_is_one_line_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
+    renderer = TerminalRenderer()
+    for event in (LIVE, CallOutput("\r10%"), CallOutput("\r50%"), CallOutput("\n"), FAILED):
+        renderer.show(event)
+    assert capsys.readouterr().out.endswith("├─\n│ 50%\n│ E: all\n╰─ failed\n   x  added  int 3\n\n")

@@ -94,7 +94,7 @@ def test_a_trusted_script_runs_live_in_a_copy_of_its_skill_without_the_user_s_ke
     assert not Path(copies.strip("'")).exists()
 
 
-def test_a_skill_may_be_told_where_its_code_runs_and_the_cell_has_the_last_word(
+def test_a_skill_may_be_told_where_its_code_runs_and_no_cell_makes_that_less_strict(
     notebook: Notebook, model: ScriptedModel, mine: Path
 ) -> None:
     notebook.use(model)
@@ -107,7 +107,8 @@ def test_a_skill_may_be_told_where_its_code_runs_and_the_cell_has_the_last_word(
     assert {"mine__where", "run_shell"} <= tools("%%ask\nWhat is there?")
     notebook.run(f"{PIN} --run off")
     assert tools("%%ask\nWhat is there?") == {"load_skill", "read_skill_file"}
-    assert {"mine__where", "run_shell"} <= tools("%%ask -r docker\nWhat is there?")
+    offered = tools("%%ask -r docker\nWhat is there?")
+    assert ("run_shell" in offered, "mine__where" in offered) == (True, False), "the cell speaks of the model's code"
     notebook.run(f"{PIN} --run live")
     assert "run_shell" not in tools("%%ask\nWhat is there?"), "the live kernel runs Python"
     notebook.run("%skill load gif-maker --run docker")

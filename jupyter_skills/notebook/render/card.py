@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from urllib.parse import quote
 
 from jupyter_skills.agent.events import CallFinished, CallStarted
-from jupyter_skills.execution.result import GeneratedFile
+from jupyter_skills.execution.result import Change, GeneratedFile
 from jupyter_skills.markup.highlight import coloured
-from jupyter_skills.rendering.words import call_output, call_state, call_title, file_size
+from jupyter_skills.rendering.words import (
+    MOST_CHANGES,
+    call_output,
+    call_state,
+    call_title,
+    change_lines,
+    file_size,
+)
 from jupyter_skills.words import plain
 
 # The page's own colours where there are any, so that cards are at home in light and dark themes. Code stands on the
@@ -22,6 +30,8 @@ _PRE = (
     "background:var(--jp-cell-editor-background,var(--vscode-textCodeBlock-background,rgba(127,127,127,.1)));"
     "color:var(--jp-content-font-color1,inherit)"
 )
+_TABLE = f"{_DIM};margin:4px 0;border-collapse:collapse;border:none"
+_CELL = "text-align:left;padding:1px 14px 1px 0;border:none;white-space:normal;vertical-align:top"
 LONGEST_OUTPUT = 20_000
 """Of longer output only the end is shown; code is shown whole, for it may be what is consented to."""
 
@@ -33,10 +43,12 @@ class CallCard:
     Args:
         call: The call.
         timed: Whether to say how long its code took.
+        error_apart: Whether an error that can be shown as IPython shows it is shown below the card, not in it.
     """
 
     call: CallStarted
     timed: bool = False
+    error_apart: bool = False
 
     def html(self, doing: str, output: str, done: CallFinished | None, *, opened: bool = False) -> str:
         """The card as it looks now.
@@ -47,13 +59,16 @@ class CallCard:
             done: How it ended; None while it runs.
             opened: Whether to show it unfolded.
         """
-        bad = done is not None and not done.ok
-        text = call_output(done) if done is not None else output
-        mark = "✗" if bad else "✓" if done is not None else "▸"
+        edited = done is not None and done.execution is not None and done.execution.outcome == "edited"
+        bad = done is not None and not done.ok and not edited
+        text = self._output(done) if done is not None else output
+        mark = "✗" if bad else "✓" if done is not None and not edited else "▸"
         title = f"{mark} {escape(self._title(doing, done))}"
         inside = self._code_html
         if text:
             inside += f'<pre style="{_PRE}">{escape(text[-LONGEST_OUTPUT:])}</pre>'
+        if done is not None and done.execution is not None:
+            inside += _changes(done.execution.changes)
         if not inside:
             return f'<div style="{_FRAME};{_DIM}">{title}</div>'
         unfolded = " open" if opened or bad else ""
@@ -64,9 +79,14 @@ class CallCard:
 
     def plain(self, doing: str, done: CallFinished | None) -> str:
         """The same as text, for frontends without HTML."""
-        output = call_output(done) if done is not None else ""
-        shown = (f"[{self._title(doing, done)}]", self._code.rstrip(), f"→ {output}" if output else "")
+        output = self._output(done) if done is not None else ""
+        changes = change_lines(done.execution.changes) if done is not None and done.execution is not None else []
+        shown = (f"[{self._title(doing, done)}]", self._code.rstrip(), f"→ {output}" if output else "", *changes)
         return "\n".join(filter(None, shown))
+
+    def _output(self, done: CallFinished) -> str:
+        apart = self.error_apart and done.execution is not None and done.execution.traceback
+        return call_output(done, error=not apart)
 
     def _title(self, doing: str, done: CallFinished | None) -> str:
         return f"{plain(call_title(self.call))} · {call_state(done, doing, timed=self.timed)}"
@@ -78,6 +98,20 @@ class CallCard:
     @cached_property
     def _code_html(self) -> str:
         return listing(self._code, self.call.language) if self._code else ""
+
+
+def _changes(changes: Sequence[Change]) -> str:
+    """A small table of what code did to variables."""
+    if not changes:
+        return ""
+    rows = "".join(
+        f'<tr><td style="{_CELL}"><code>{escape(plain(change.name))}</code></td>'
+        f'<td style="{_CELL}">{change.happened}</td><td style="{_CELL}">{escape(plain(change.from_to))}</td></tr>'
+        for change in changes[:MOST_CHANGES]
+    )
+    more = len(changes) - MOST_CHANGES
+    rest = f'<tr><td style="{_CELL}" colspan="3">… and {more} more</td></tr>' if more > 0 else ""
+    return f'<table style="{_TABLE}"><tbody>{rows}{rest}</tbody></table>'
 
 
 def file_link(file: GeneratedFile) -> str:

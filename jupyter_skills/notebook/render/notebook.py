@@ -15,7 +15,7 @@ from jupyter_skills.agent.events import (
     TextDone,
     Waiting,
 )
-from jupyter_skills.execution.result import GeneratedFile, Image
+from jupyter_skills.execution.result import Execution, GeneratedFile, Image
 from jupyter_skills.markup.cleaning import clean
 from jupyter_skills.markup.markdown import to_html
 from jupyter_skills.models.client import TextDelta
@@ -143,10 +143,19 @@ class NotebookRenderer:
             self._part = None
         self._stop_waiting()
         if done.execution is not None:
-            for image in done.execution.images:
+            self._show_made(done.execution)
+
+    def _show_made(self, run: Execution) -> None:
+        if run.displays is None:
+            for image in run.images:
                 publish_display_data(_image(image))
-            for file in done.execution.files:
-                _publish_file(file)
+        for display in run.displays or ():
+            publish_display_data(dict(display.data), dict(display.metadata))
+        if self._live and run.traceback:
+            # The paths in it differ from machine to machine; where nobody watches, the card has the error without.
+            publish_display_data({"text/plain": run.traceback})
+        for file in run.files:
+            _publish_file(file)
 
 
 def _line(text: str) -> Bundle:

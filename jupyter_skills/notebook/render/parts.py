@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 
 from jupyter_skills.agent.events import CallFinished, CallStarted
+from jupyter_skills.execution.lines import Lines
 from jupyter_skills.markup.cleaning import CleanPieces
 from jupyter_skills.notebook.render.card import LONGEST_OUTPUT, CallCard
 from jupyter_skills.notebook.render.growing import GrowingMarkdown
 from jupyter_skills.notebook.render.place import Bundle, Place
-from jupyter_skills.notebook.render.throttle import Throttle
+from jupyter_skills.notebook.render.throttle import ThreadThrottle, Throttle, Updates
 
 
 class TextPart:
@@ -59,6 +61,9 @@ class TextPart:
 class CallPart:
     """A tool call.
 
+    Code in the live kernel may print from any thread, and block the event loop while it does: ``add`` may be called
+    from any thread then, and what it printed is shown all the same.
+
     Args:
         call: The call.
         place: Where it is shown.
@@ -66,12 +71,12 @@ class CallPart:
     """
 
     def __init__(self, call: CallStarted, place: Place, *, live: bool) -> None:
-        self._card = CallCard(call, timed=live)
+        self._card = CallCard(call, timed=live, error_apart=live)
         self._place = place
         self._live = live
         self._doing = ""
         self._output = _Tail(LONGEST_OUTPUT)
-        self._throttle = Throttle(self._update)
+        self._throttle: Updates = (ThreadThrottle if call.place == "live" else Throttle)(self._update)
         self._ask()
 
     def say(self, doing: str) -> None:
@@ -109,7 +114,7 @@ class CallPart:
 
 
 class _Tail:
-    """The end of a text that comes in pieces.
+    """The end of what code prints, piece by piece. Threads may add to it while another one asks.
 
     Args:
         most: How many characters are kept.
@@ -117,15 +122,27 @@ class _Tail:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._size = 0
-        self._pieces: deque[str] = deque()
+        self._lock = threading.RLock()
+        self._clear()
 
     def add(self, piece: str) -> None:
-        self._pieces.append(piece[-self._most :])
-        self._size += len(self._pieces[-1])
-        while self._size - len(self._pieces[0]) >= self._most:
-            self._size -= len(self._pieces.popleft())
+        with self._lock:
+            if "\f" in piece:
+                self._clear()
+            settled = self._lines.add(piece.rpartition("\f")[2])
+            if not settled:
+                return
+            self._pieces.append(settled[-self._most :])
+            self._size += len(self._pieces[-1])
+            while self._size - len(self._pieces[0]) >= self._most:
+                self._size -= len(self._pieces.popleft())
 
     @property
     def text(self) -> str:
-        return "".join(self._pieces)[-self._most :]
+        with self._lock:
+            return ("".join(self._pieces) + self._lines.last)[-self._most :]
+
+    def _clear(self) -> None:
+        self._lines = Lines()
+        self._size = 0
+        self._pieces: deque[str] = deque()

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Callable
+from typing import Protocol
+
+from jupyter_skills.notebook.live.author import apart
 
 SHORTEST_PAUSE = 0.1
 """Seconds between the end of one update and the next."""
@@ -12,8 +17,24 @@ PAUSES_PER_UPDATE = 20
 """How many times as long as an update took nothing is done after it: updates then take less than 5 % of one core."""
 
 
+class Updates(Protocol):
+    """Does work when it is asked for: at once if the last time is long enough ago, else as soon as it is."""
+
+    def ask(self) -> None:
+        """Asks for the work."""
+        ...
+
+    def flush(self) -> None:
+        """Does now what was asked for and is not done yet."""
+        ...
+
+    def stop(self) -> None:
+        """Forgets what was asked for and is not done yet."""
+        ...
+
+
 class Throttle:
-    """Does work when it is asked for: at once if the last time is long enough ago, else as soon as it is.
+    """Works on the event loop, and not while something blocks that. Implements ``Updates``.
 
     Args:
         work: What to do; it finds out itself what there is to show by then.
@@ -26,7 +47,7 @@ class Throttle:
         self._timer: asyncio.TimerHandle | None = None
 
     def ask(self) -> None:
-        """Asks for the work; must be called on a running event loop."""
+        """See ``Updates``; must be called on a running event loop."""
         if self._timer is not None:
             return
         if self._loop is None:
@@ -38,12 +59,12 @@ class Throttle:
             self._timer = self._loop.call_at(self._not_before, self._do)
 
     def flush(self) -> None:
-        """Does now what was asked for and is not done yet."""
+        """See ``Updates``."""
         if self._timer is not None:
             self._do()
 
     def stop(self) -> None:
-        """Forgets what was asked for and is not done yet."""
+        """See ``Updates``."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -56,4 +77,101 @@ class Throttle:
             self._work()
         finally:
             ended = self._loop.time()
-            self._not_before = ended + max(SHORTEST_PAUSE, PAUSES_PER_UPDATE * (ended - began))
+            self._not_before = ended + _pause(ended - began)
+
+
+class ThreadThrottle:
+    """Works in whatever thread asks, or else in one of its own, so that nothing has to wait for the event loop.
+
+    It works in the context that it was made in: what it publishes belongs to that cell, from any thread.
+    Implements ``Updates``; all of it may be called from any thread.
+
+    Args:
+        work: What to do, never in two threads at once.
+    """
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._context = apart()
+        self._changed = threading.Condition()  # it is reentrant: what runs at any moment, such as __del__, may print
+        self._wanted = False
+        self._worker = 0  # the identifier of the thread that is at work
+        self._not_before = 0.0
+        self._timer: threading.Timer | None = None
+
+    def ask(self) -> None:
+        """See ``Updates``."""
+        with self._changed:
+            self._wanted = True
+            if self._worker or self._timer is not None:
+                return
+            wait = self._not_before - time.monotonic()
+            if wait > 0:
+                self._set_timer(wait)
+                return
+            self._begin()
+        self._do()
+
+    def flush(self) -> None:
+        """See ``Updates``; waits for another thread that is at it."""
+        with self._changed:
+            self._await_worker()
+            if not self._wanted or self._worker:
+                return
+            self._begin()
+        self._do()
+
+    def stop(self) -> None:
+        """See ``Updates``; nothing is done any more when this returns."""
+        with self._changed:
+            self._wanted = False
+            self._drop_timer()
+            self._await_worker()
+            self._wanted = False
+            self._drop_timer()
+
+    def _begin(self) -> None:
+        self._drop_timer()
+        self._wanted = False
+        self._worker = threading.get_ident()
+
+    def _due(self) -> None:
+        with self._changed:
+            if self._timer is not threading.current_thread():
+                return  # it was stopped in its last moment
+            self._timer = None
+            if not self._wanted or self._worker:
+                return
+            self._begin()
+        self._do()
+
+    def _do(self) -> None:
+        began = time.monotonic()
+        try:
+            self._context.copy().run(self._work)
+        finally:
+            with self._changed:
+                ended = time.monotonic()
+                self._not_before = ended + _pause(ended - began)
+                self._worker = 0
+                self._changed.notify_all()
+                if self._wanted:
+                    self._set_timer(self._not_before - ended)
+
+    def _await_worker(self) -> None:
+        while self._worker not in (0, threading.get_ident()):
+            self._changed.wait()
+
+    def _set_timer(self, wait: float) -> None:
+        self._timer = threading.Timer(wait, self._due)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _drop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _pause(took: float) -> float:
+    return max(SHORTEST_PAUSE, PAUSES_PER_UPDATE * took)

@@ -7,10 +7,10 @@ from difflib import get_close_matches
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.notebook.arguments import split_words
 from jupyter_skills.notebook.session import Session
-from jupyter_skills.notebook.verbs import authoring, in_force, insight, notebook
+from jupyter_skills.notebook.verbs import authoring, executions, in_force, insight, notebook
 from jupyter_skills.notebook.verbs.verb import Verb, say
 
-VERBS: dict[str, Verb] = {**in_force.VERBS, **authoring.VERBS, **insight.VERBS, **notebook.VERBS}
+VERBS: dict[str, Verb] = {**in_force.VERBS, **authoring.VERBS, **insight.VERBS, **executions.VERBS, **notebook.VERBS}
 
 
 def run(session: Session, line: str) -> None:

@@ -1,0 +1,1 @@
+"""Asking the person at the notebook whether code may run in their kernel, and code they take to run themselves."""
