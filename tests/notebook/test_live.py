@@ -437,6 +437,17 @@ def test_what_decides_about_consent_is_put_back(live: Live) -> None:
     assert live.notebook.value(f"{settings}.approval, {settings}.run") == "('ask', 'docker')"
 
 
+def test_where_variables_can_not_be_watched_the_code_runs_and_that_is_said(live: Live) -> None:
+    changes = "import jupyter_skills.notebook.live.changes as changes"
+    live.notebook.run(f"{changes}\nkept, changes.Snapshot = changes.Snapshot, None")
+    try:
+        live.run("print(6 * 7)")
+    finally:
+        live.notebook.run("changes.Snapshot = kept\ndel changes, kept")
+    assert "42\n" in live.told
+    assert "What it did to variables is not known, and can't be undone" in live.told
+
+
 def test_a_number_in_a_variable_that_is_called_like_a_secret_is_not_told(live: Live) -> None:
     live.run("db_password = 4321\ncount = 4322")
     assert "added db_password (int)" in live.told

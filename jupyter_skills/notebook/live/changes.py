@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -36,17 +37,23 @@ class Watch:
         self._session = session
         self._code = code
         settings = session.settings
-        self._before = Snapshot.take(
-            session.shell.user_ns,
-            self._names(),
-            seconds=settings.undo_seconds,
-            memory=settings.undo_memory * MEGABYTE,
-        )
+        self._before: Snapshot | None = None
+        with suppress(Exception):  # what came of the code matters more than what it did to variables
+            self._before = Snapshot.take(
+                session.shell.user_ns,
+                self._names(),
+                seconds=settings.undo_seconds,
+                memory=settings.undo_memory * MEGABYTE,
+            )
 
     def end(self) -> tuple[tuple[Change, ...], tuple[str, ...]]:
         """What has changed since, and what else is good to know, one sentence each. Called once."""
         shell = self._session.shell
-        delta = self._before.compare(shell.user_ns, self._names())
+        try:
+            assert self._before is not None, "the variables could be looked at before"
+            delta = self._before.compare(shell.user_ns, self._names())
+        except Exception as error:  # noqa: BLE001 -- as above
+            return (), (f"What it did to variables is not known, and can't be undone ({type(error).__name__}).",)
         self._session.history.push(delta, self._code)
         changes = tuple(map(_without_secrets, delta.changes))
         open_ends = list(self._open_ends(delta))
