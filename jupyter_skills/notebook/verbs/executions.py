@@ -41,7 +41,8 @@ def log(session: Session, options: argparse.Namespace) -> None:
         times = ("time", "seconds") if timed else ()
         heads = ("", "cell", *times, "tool", "skill", "where", "consent", "outcome", "changed", "code")
         rows = [_entry(number, entry, timed=timed) for number, entry in enumerate(executions, 1)]
-        say("\n".join(aligned([heads, *rows])))
+        filled = [index for index in range(len(heads)) if any(row[index] for row in rows)]
+        say("\n".join(aligned([[row[index] for index in filled] for row in (heads, *rows)])))
         say("'%skill log 1' shows the first in full.")
 
 
@@ -68,7 +69,8 @@ def undo(session: Session, options: argparse.Namespace) -> None:
         say("Outside of the variables, and not taken back:")
         say("\n".join(f"  {risk}" for risk in risks))
     if last is not None and watched(session.shell):
-        say(f"Watching the variables had taken {last.delta.seconds:.2f} s and {last.delta.size / MEGABYTE:.1f} MB.")
+        spent, kept = last.delta.seconds * 1000, last.delta.size / MEGABYTE
+        say(f"Copies of variables for this had taken {spent:.0f} ms and {kept:.1f} MB.")
     if names:
         session.untold.append(f"The user has taken back what your code did to these variables: {', '.join(names)}.")
 
