@@ -21,7 +21,7 @@ class CodeRun:
         language: What it is written in.
         place: ``docker`` or ``live``.
         consent: By whose consent it ran, or was declined, in words, such as ``user, by button``, ``-y``, ``setting``;
-            ``not needed`` in isolation.
+            ``not needed`` in isolation, ``not given`` where the question was interrupted or there was nobody to ask.
         digest: ``sha256:…`` of the code.
         outcome: What came of it.
         seconds: How long it took.

@@ -40,7 +40,7 @@ def read_call(code: str) -> Called | None:
         match ast.parse(code).body:
             case [ast.Import(names=[ast.alias(name="jupyter_skills.runtime", asname=None)]), ast.Expr(value=call)]:
                 return _called(call)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         pass
     return None
 

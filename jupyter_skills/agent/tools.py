@@ -34,6 +34,7 @@ STOPPED = "Stopped before it could finish."
 """What the model is told of a call that was given up."""
 
 _CUT_SHORT = Execution("interrupted", error=STOPPED)
+_NOT_BEGUN = Execution("interrupted", error="It did not run: nobody has consented to it.")
 _LONGEST_PRINTED = 20_000
 
 
@@ -186,12 +187,13 @@ class Toolbox:
             printed.append(text)
             self._emit(CallOutput(text))
 
-        done, consent = None, "none yet"
+        done, consent = None, "not needed" if executor.place != "live" else "not given"
         try:
             done, consent = await executor.run(code, self._shelf.in_use(), on_output)
             done = self._kept(done)
         finally:
-            execution = done or replace(_CUT_SHORT, text=bounded(clean_text("".join(printed)), _LONGEST_PRINTED))
+            stopped = _NOT_BEGUN if consent == "not given" and not printed else _CUT_SHORT
+            execution = done or replace(stopped, text=bounded(clean_text("".join(printed)), _LONGEST_PRINTED))
             self.code.append(
                 CodeRun(
                     code=code.text,

@@ -29,11 +29,6 @@ class Consents:
         elif decision.choice == "skill" and request.skill and request.skill_digest:
             self._skills.add((request.skill, request.skill_digest))
 
-    def forget(self) -> None:
-        """Takes all of it back."""
-        self._code.clear()
-        self._skills.clear()
-
     async def decide(self, request: ApprovalRequest) -> Decision | None:
         """See ``Approver``; None for what nobody has consented to yet."""
         if _code_of(request) in self._code:

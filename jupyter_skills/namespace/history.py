@@ -27,13 +27,15 @@ class History:
     The last one can always be taken back, however much it holds; older ones are dropped to keep within the memory.
 
     Args:
-        memory: In bytes.
+        memory: In bytes; may be changed.
     """
 
     def __init__(self, memory: int) -> None:
-        self._memory = memory
+        self.memory = memory
+        self.undone: Step | None = None
+        """What the last call of ``undo`` was about."""
         self._steps: deque[Step] = deque()
-        self._rest: Delta | None = None
+        self._rest: Step | None = None
         self.dropped = 0
         """How many executions can't be taken back any more, for the memory that this would take."""
 
@@ -41,6 +43,11 @@ class History:
     def last(self) -> Step | None:
         """What would be taken back next."""
         return self._steps[-1] if self._steps else None
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the last call of ``undo`` left something that ``force`` may still give back."""
+        return self._rest is not None
 
     def __len__(self) -> int:
         return len(self._steps)
@@ -51,7 +58,7 @@ class History:
         if not delta.changes and not delta.unchecked:
             return
         self._steps.append(Step(delta, label))
-        while len(self._steps) > 1 and sum(step.delta.size for step in self._steps) > self._memory:
+        while len(self._steps) > 1 and sum(step.delta.size for step in self._steps) > self.memory:
             self._steps.popleft()
             self.dropped += 1
 
@@ -67,11 +74,12 @@ class History:
             What became of it; None if there is nothing to take back.
         """
         if force and self._rest is not None:
-            delta, self._rest = self._rest, None
-            return delta.undo(namespace, force=True)
+            self.undone, self._rest = self._rest, None
+            return self.undone.delta.undo(namespace, force=True)
         if not self._steps:
+            self.undone = None
             return None
-        delta = self._steps.pop().delta
-        undone = delta.undo(namespace, force=force)
-        self._rest = delta if undone.left and not force else None
+        self.undone = self._steps.pop()
+        undone = self.undone.delta.undo(namespace, force=force)
+        self._rest = self.undone if undone.left and not force else None
         return undone

@@ -61,6 +61,7 @@ class Session:
         self.edits = Edits(shell)
         self.untold: list[str] = []
         """What the model does not know yet of what the user has done, one sentence each."""
+        self._history: History | None = None
         self._sandbox: IsolatedKernel | None = None
         self._renderer: Renderer | None = None
         self._tell: Callable[[str], None] = _keep_quiet
@@ -94,12 +95,16 @@ class Session:
 
         return Person(self.shell, self._show_waiting)
 
-    @cached_property
+    @property
     def history(self) -> History:
         """What ``%skill undo`` takes back."""
         from jupyter_skills.namespace.history import History
 
-        return History(self.settings.undo_memory * MEGABYTE)
+        memory = self.settings.undo_memory * MEGABYTE
+        if self._history is None:
+            self._history = History(memory)
+        self._history.memory = memory
+        return self._history
 
     @property
     def busy(self) -> bool:

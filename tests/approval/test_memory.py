@@ -92,15 +92,6 @@ async def test_a_skill_without_a_digest_is_not_kept() -> None:
     assert await asked_again(replace(TOOL, skill_digest=""), "skill", replace(TOOL, skill_digest=""))
 
 
-async def test_all_of_it_can_be_taken_back() -> None:
-    person = Person("code")
-    consents = Consents()
-    await Remembering(consents, person).decide(OWN)
-    consents.forget()
-    await Remembering(consents, person).decide(OWN)
-    assert person.asked == 2
-
-
 @pytest.mark.parametrize(
     ("decision", "words"),
     [

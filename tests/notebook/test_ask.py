@@ -275,6 +275,9 @@ def test_an_interrupt_while_the_question_stands_is_no_consent(workdir: Path, mod
         assert cell.error is not None
         assert cell.error[0] == "AskInterrupted"
         assert notebook.value("'touched' in globals()") == "False"
+        told = notebook.value("get_ipython().jupyter_skills.conversation.messages[-1]['content']")
+        assert "It did not run: nobody has consented to it." in told
+        assert "not given" in notebook.run("%skill log").stdout
 
 
 def test_all_of_live_code_is_shown_before_it_is_asked_about(asker: Notebook, model: ScriptedModel) -> None:

@@ -430,11 +430,32 @@ def test_an_error_whose_text_is_an_exit_ends_neither_the_kernel_nor_the_turn(liv
     assert live.notebook.value("1 + 1") == "2"
 
 
+@pytest.mark.parametrize("method", ["__str__", "__eq__", "__bool__"])
+def test_an_exit_with_an_object_of_the_codes_own_is_an_error_and_changes_no_rule(live: Live, method: str) -> None:
+    live.run(
+        "get_ipython().jupyter_skills.settings.approval = 'allow'\n"
+        f"class Status:\n    def {method}(self, *_): raise RuntimeError\nraise SystemExit(Status())"
+    )
+    assert "an error that can't be shown" in live.told
+    assert live.notebook.value("get_ipython().jupyter_skills.settings.approval") == "'ask'"
+
+
+def test_variables_that_who_hides_are_watched_too(live: Live) -> None:
+    live.notebook.run("from_startup = [1]\nget_ipython().user_ns_hidden['from_startup'] = from_startup")
+    live.run("from_startup.append(2)\nopen = 3")
+    assert "changed in place from_startup (list, 1 item → list, 2 items)" in live.told
+    assert "rebound open (function → int 3)" in live.told
+    live.notebook.run("%skill undo")
+    assert live.notebook.value("from_startup, callable(open)") == "([1], True)"
+
+
 def test_what_decides_about_consent_is_put_back(live: Live) -> None:
     live.run("settings = get_ipython().jupyter_skills.settings\nsettings.approval, settings.run = 'allow', 'live'")
     assert "JupyterSkills.approval is for the user alone to set; it was put back." in live.told
     settings = "get_ipython().jupyter_skills.settings"
     assert live.notebook.value(f"{settings}.approval, {settings}.run") == "('ask', 'docker')"
+    live.run("%config JupyterSkills.run = 'live'")
+    assert live.notebook.value(f"{settings}.run, {settings}.place_set") == "('docker', None)"
 
 
 def test_where_variables_can_not_be_watched_the_code_runs_and_that_is_said(live: Live) -> None:

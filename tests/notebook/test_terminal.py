@@ -92,6 +92,14 @@ def test_what_is_typed_before_the_question_is_no_answer_to_it(terminal: pexpect.
     assert value(terminal, "globals().get('total')") == "None"
 
 
+def test_the_end_of_input_declines(terminal: pexpect.spawn, model: ScriptedModel) -> None:
+    model.add(Turn("", [Call("run_python", {"code": "total = 1 + 2"})]), Turn("Well."))
+    ask(terminal, "-r live", "Add")
+    terminal.expect(QUESTION)
+    terminal.sendeof()
+    assert value(terminal, "globals().get('total')") == "None"
+
+
 def test_exactly_this_code_is_not_asked_about_again(terminal: pexpect.spawn, model: ScriptedModel) -> None:
     call = Call("run_python", {"code": "n = globals().get('n', 0) + 1"})
     model.add(Turn("", [call, call]), Turn("Well."))

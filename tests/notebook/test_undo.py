@@ -51,7 +51,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
 
 @pytest.fixture
 def worker(kernel: Notebook, model: ScriptedModel) -> Worker:
-    kernel.run("%skill reset\nget_ipython().jupyter_skills.__dict__.pop('history', None)")
+    kernel.run("%skill reset\nget_ipython().jupyter_skills._history = None")
     kernel.use(model)
     return Worker(kernel, model)
 
@@ -96,6 +96,21 @@ def test_what_the_user_has_assigned_since_is_theirs_unless_they_say_otherwise(wo
     assert kernel.value("mine, other") == "(3, 1)"
     worker.undo("--force")
     assert kernel.value("mine, other") == "(1, 1)"
+
+
+def test_forced_after_it_left_something_it_is_about_that_and_says_so_of_the_right_code(
+    worker: Worker, kernel: Notebook
+) -> None:
+    kernel.run("older, newer = 1, 1")
+    worker.has_run("older = 2\nopen('older.txt', 'w').close()")
+    worker.has_run("newer = 2\nopen('newer.txt', 'w').close()")
+    kernel.run("newer = 3")
+    assert "newer.txt" in worker.undo()
+    said = worker.undo("--force")
+    assert "newer.txt" in said
+    assert "older.txt" not in said
+    assert "--force" not in said
+    assert kernel.value("older, newer") == "(2, 1)"
 
 
 def test_it_says_what_it_can_not_take_back(worker: Worker, kernel: Notebook) -> None:

@@ -42,14 +42,23 @@ class Buttons:
     """
 
     def __init__(self, request: ApprovalRequest, facts: Facts) -> None:
-        import ipywidgets  # type: ignore[import-untyped]
-
         self._request = request
         self._facts = facts
         self._loop = asyncio.get_running_loop()
         self._shown: asyncio.Future[None] = self._loop.create_future()
         self._chosen: asyncio.Future[Choice] = self._loop.create_future()
         self._widgets: list[Any] = []
+        self._entered_until = 0.0
+        try:
+            self._make()
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self) -> None:
+        import ipywidgets  # type: ignore[import-untyped]
+
+        request, facts = self._request, self._facts
         self._reason = self._made(
             ipywidgets.Text,
             placeholder="a word of why, for the model",
@@ -58,7 +67,6 @@ class Buttons:
         )
         self._reason.on_msg(self._entered)
         self._reason.observe(lambda _: self._decline_if_entered(), "value")
-        self._entered_until = 0.0
         first = [self._button("Run", "run", "Run it once, now", "primary")]
         first.append(
             self._button(

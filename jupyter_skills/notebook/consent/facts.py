@@ -12,6 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from jupyter_skills.agent.called import Called, read_call
 from jupyter_skills.approval.request import ApprovalRequest
+from jupyter_skills.notebook.names import users_names
 from jupyter_skills.words import first_names, first_rows, plain
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def facts_of(shell: InteractiveShell, request: ApprovalRequest) -> Facts:
 
 def look_at(shell: InteractiveShell, code: str) -> Look | None:
     """The static look at code that would run in a shell; None if that fails."""
-    names = [name for name in list(shell.user_ns) if name not in shell.user_ns_hidden and not name.startswith("_")]
+    names = users_names(shell)
     try:
         from jupyter_skills.look import look
 

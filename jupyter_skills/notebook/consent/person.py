@@ -99,7 +99,7 @@ class Person:
 
         try:
             return Buttons(request, facts)
-        except ImportError:
+        except Exception:  # noqa: BLE001 -- no ipywidgets, or one that is broken: there is still the keyboard
             return None
 
     async def _can_click(self, buttons: Buttons) -> bool:

@@ -39,16 +39,18 @@ def typed_decision(request: ApprovalRequest, shell: InteractiveShell) -> Decisio
         request: What is asked for.
         shell: Where the code would run.
     """
-    kernel = getattr(shell, "kernel", None)
+    kernel, prompt = getattr(shell, "kernel", None), prompt_for(request)
     if kernel is None:
         _forget_what_was_typed()
     try:
         with blocking():
             # Not what ``input`` stands for by now: code that ran here before could have put an answer of its own there.
-            answer = (_INPUT if kernel is None else kernel.raw_input)(prompt_for(request))
-    except (EOFError, NotImplementedError, RuntimeError) as error:
+            answer = _INPUT(prompt) if kernel is None else type(kernel).raw_input(kernel, prompt)
+    except EOFError:
+        answer = ""  # Ctrl-D
+    except (NotImplementedError, RuntimeError) as error:
         # Jupyter raises a StdinNotImplementedError of its own, which is one of these under ipykernel.
-        if isinstance(error, EOFError | NotImplementedError) or "stdin" in str(error).lower():
+        if isinstance(error, NotImplementedError) or "stdin" in str(error).lower():
             return None
         raise
     return _understood(answer.strip(), request)

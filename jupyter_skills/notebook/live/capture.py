@@ -60,6 +60,16 @@ class Capture:
         self._threads = frozenset(threading.enumerate())
         shell.display_trap.__enter__()  # or the code's own run would set IPython's hook once more
         self._token = sign(self)
+        try:
+            self._lead_all()
+        except BaseException:
+            self.__exit__(*sys.exc_info())
+            raise
+        self._open = True
+        return self
+
+    def _lead_all(self) -> None:
+        shell = self._shell
         for name in ("stdout", "stderr"):
             self._lead_stream(name)
         self._lead(shell.display_pub, "publish", self._display)
@@ -70,8 +80,6 @@ class Capture:
         self._lead(shell.hooks, "show_in_pager", self._show_help)
         for name, method in self._errors.methods().items():
             self._lead(shell, name, method)
-        self._open = True
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from jupyter_skills.context.names import looks_secret
 from jupyter_skills.execution.result import Change
 from jupyter_skills.namespace.delta import Delta
 from jupyter_skills.namespace.snapshot import Snapshot
+from jupyter_skills.notebook.names import users_names
 from jupyter_skills.notebook.render import watched
 from jupyter_skills.settings import MEGABYTE
 from jupyter_skills.words import first_names, plain
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _MOST_NAMES = 5
 _LATE = "no time left"
-# What IPython keeps in the namespace for itself: inputs, results, the status of the last command.
-_IPYTHON = re.compile(r"_{1,3}|_i{1,3}|_i?\d+|_[oid]h|_exit_code|In|Out|exit|quit|get_ipython|__\w+__")
 
 
 class Watch:
@@ -38,38 +36,33 @@ class Watch:
         self._code = code
         settings = session.settings
         self._before: Snapshot | None = None
-        with suppress(Exception):  # what came of the code matters more than what it did to variables
+        self._failure = ""
+        try:
             self._before = Snapshot.take(
                 session.shell.user_ns,
-                self._names(),
+                users_names(session.shell),
                 seconds=settings.undo_seconds,
                 memory=settings.undo_memory * MEGABYTE,
             )
+        except Exception as error:  # noqa: BLE001 -- what comes of the code matters more than what it does to variables
+            self._failure = type(error).__name__
 
     def end(self) -> tuple[tuple[Change, ...], tuple[str, ...]]:
         """What has changed since, and what else is good to know, one sentence each. Called once."""
         shell = self._session.shell
+        if self._before is None:
+            return _unknown(self._failure)
         try:
-            assert self._before is not None, "the variables could be looked at before"
-            delta = self._before.compare(shell.user_ns, self._names())
+            delta = self._before.compare(shell.user_ns, users_names(shell))
+            self._session.history.push(delta, self._code)
         except Exception as error:  # noqa: BLE001 -- as above
-            return (), (f"What it did to variables is not known, and can't be undone ({type(error).__name__}).",)
-        self._session.history.push(delta, self._code)
+            return _unknown(type(error).__name__)
         changes = tuple(map(_without_secrets, delta.changes))
         open_ends = list(self._open_ends(delta))
         if not open_ends:
             return changes, ()
         named = first_names(open_ends, _MOST_NAMES)
         return changes, (f"'%skill undo' could not give back all that these hold: {named}.",)
-
-    def _names(self) -> list[str]:
-        shell = self._session.shell
-        hidden = shell.user_ns_hidden
-        return [
-            name
-            for name in list(shell.user_ns)
-            if type(name) is str and name not in hidden and not _IPYTHON.fullmatch(name)
-        ]
 
     def _open_ends(self, delta: Delta) -> Iterator[str]:
         """The variables that the code may have changed and that can't be given back as they were."""
@@ -82,6 +75,10 @@ class Watch:
             if gap.name not in changed and (late or not named):
                 continue
             yield plain(f"{gap.name} ({gap.what}: {gap.reason})")
+
+
+def _unknown(failure: str) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    return (), (f"What it did to variables is not known, and can't be undone ({failure}).",)
 
 
 def _without_secrets(change: Change) -> Change:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from jupyter_skills.execution.heard import Heard
@@ -16,13 +15,12 @@ from jupyter_skills.notebook.live.author import apart
 from jupyter_skills.notebook.live.capture import Capture
 from jupyter_skills.notebook.live.changes import Watch
 from jupyter_skills.notebook.live.files import FolderBefore
+from jupyter_skills.notebook.live.rules import Rules
 from jupyter_skills.notebook.live.shown_errors import ShownErrors
 
 if TYPE_CHECKING:
     from jupyter_skills.notebook.session import Session
 
-# What decides where code runs, and whether it is asked about.
-_RULES = ("approval", "run")
 _STOPPED = "Stopped before it could finish."
 _EXITED = "The code ended itself by an exit; the kernel goes on."
 
@@ -55,36 +53,35 @@ class ShellKernel:
         context = apart()
         heard = Heard(self._limits.output_limit, lambda text: context.copy().run(on_output, text))
         folder, watch = FolderBefore(), Watch(self._session, code)
-        rules = {name: getattr(self._session.settings, name) for name in _RULES}
+        rules = Rules(self._session.settings)
         transformed, complaint = self._transformed(code)
         errors = ShownErrors(shell, code, transformed)
         raised: BaseException | None = None
         unshown = False
-        with Capture(shell, transformed, heard, errors) as capture:
-            try:
-                with blocking() as capture.interrupts:
-                    result = await shell.run_cell_async(
-                        code, store_history=False, transformed_cell=transformed, preprocessing_exc_tuple=complaint
-                    )
-                    raised = result.error_before_exec if result.error_in_exec is None else result.error_in_exec
-                    shell.events.trigger("post_execute")  # figures that are still open are shown now
-            except (KeyboardInterrupt, asyncio.CancelledError) as stop:
-                raised = stop
-            except BaseException as broken:  # noqa: BLE001 -- showing an error runs the code's own classes
-                raised, unshown = broken, True
-            for other in errors.others(raised):
-                capture.page.write(f"{errors.compact(other)}\n")
-        errors.file_under_cell()
-        if unshown:
-            outcome, error, shown = self._unshown(raised)
-        else:
-            outcome, error, shown = self._outcome(raised, errors, heard)
-        assert capture.interrupts is not None, "it was entered"
-        cancelled = task is not None and task.cancelling() > cancelled_before
-        if cancelled or capture.interrupts.happened:
-            outcome, error, shown = "interrupted", _STOPPED, ""
-        changes, notes = watch.end()
-        notes += self._settings_put_back(rules)
+        try:
+            with Capture(shell, transformed, heard, errors) as capture:
+                try:
+                    with blocking() as capture.interrupts:
+                        result = await shell.run_cell_async(
+                            code, store_history=False, transformed_cell=transformed, preprocessing_exc_tuple=complaint
+                        )
+                        raised = result.error_before_exec if result.error_in_exec is None else result.error_in_exec
+                        shell.events.trigger("post_execute")  # figures that are still open are shown now
+                except (KeyboardInterrupt, asyncio.CancelledError) as stop:
+                    raised = stop
+                except BaseException as broken:  # noqa: BLE001 -- showing an error runs the code's own classes
+                    raised, unshown = broken, True
+                for other in errors.others(raised):
+                    capture.page.write(f"{_compact(errors, other)}\n")
+            errors.file_under_cell()
+            outcome, error, shown = _unshown(raised) if unshown else self._outcome(raised, errors, heard)
+            assert capture.interrupts is not None, "it was entered"
+            cancelled = task is not None and task.cancelling() > cancelled_before
+            if cancelled or capture.interrupts.happened:
+                outcome, error, shown = "interrupted", _STOPPED, ""
+        finally:
+            changes, notes = watch.end()
+            notes += rules.put_back()
         execution = Execution(
             outcome,
             heard.text,
@@ -111,27 +108,27 @@ class ShellKernel:
         except Exception:  # noqa: BLE001 -- IPython shows it as an error of the cell, and so does this
             return code, sys.exc_info()
 
-    def _settings_put_back(self, rules: Mapping[str, object]) -> tuple[str, ...]:
-        """Undoes what the code did to settings that say what code may do; says so, one sentence each."""
-        settings = self._session.settings
-        changed = [name for name, value in rules.items() if getattr(settings, name) != value]
-        for name in changed:
-            setattr(settings, name, rules[name])
-        return tuple(f"JupyterSkills.{name} is for the user alone to set; it was put back." for name in changed)
-
-    def _unshown(self, raised: BaseException | None) -> tuple[Outcome, str, str]:
-        return (
-            "error",
-            f"The code failed with an error that can't be shown: showing it raised {type(raised).__name__}.",
-            "",
-        )
-
     def _outcome(self, raised: BaseException | None, errors: ShownErrors, heard: Heard) -> tuple[Outcome, str, str]:
         if raised is None:
             return "ok", "", ""
         if isinstance(raised, SystemExit):
-            if raised.code in (None, 0):
+            status = raised.code
+            if status is None or (type(status) is int and status == 0):
                 heard.note(_EXITED)
                 return "ok", "", ""
-            return "error", bounded(f"SystemExit: {raised.code}", self._limits.output_limit), ""
-        return "error", bounded(errors.compact(raised), self._limits.output_limit), errors.traceback(raised)
+            if type(status) not in (int, str):  # another object's text would be made by the code
+                return _unshown(raised)
+            return "error", bounded(f"SystemExit: {status}", self._limits.output_limit), ""
+        return "error", bounded(_compact(errors, raised), self._limits.output_limit), errors.traceback(raised)
+
+
+def _compact(errors: ShownErrors, error: BaseException) -> str:
+    try:
+        return errors.compact(error)
+    except (Exception, SystemExit):  # noqa: BLE001 -- of the code's own classes
+        return f"{type.__getattribute__(type(error), '__name__')}: an error that can't be shown."
+
+
+def _unshown(raised: BaseException | None) -> tuple[Outcome, str, str]:
+    name = type.__getattribute__(type(raised), "__name__")
+    return "error", f"The code failed with an error that can't be shown: showing it raised {name}.", ""

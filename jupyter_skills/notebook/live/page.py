@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import uuid4
@@ -26,6 +27,7 @@ class Page:
     def __init__(self, heard: Heard, publish: Publish) -> None:
         self._heard = heard
         self._publish = publish
+        self._lock = threading.RLock()  # threads of the code print too; and __del__ may, in the middle of anything
         self._to_be_cleared = False
         self._updated: dict[str, Data] = {}
 
@@ -36,24 +38,27 @@ class Page:
 
     def show(self, data: Data, metadata: Data | None = None, transient: Data | None = None, **_: object) -> None:
         """Shows a display."""
-        self._before_output()
-        self._show(data, metadata or {}, transient or {})
-        self._heard.display(data)
-        self._after_output()
+        with self._lock:
+            self._before_output()
+            self._show(data, metadata or {}, transient or {})
+            self._heard.display(data)
+            self._after_output()
 
     def update(self, data: Data, metadata: Data | None = None, transient: Data | None = None, **_: object) -> None:
         """Puts something else in the place of displays that have an id."""
-        self._before_output()
-        self._update(data, metadata or {}, transient or {})
-        # A progress bar is updated many times, and only how it ended is of interest.
-        self._updated[str((transient or {}).get("display_id", ""))] = data
-        self._after_output()
+        with self._lock:
+            self._before_output()
+            self._update(data, metadata or {}, transient or {})
+            # A progress bar is updated many times, and only how it ended is of interest.
+            self._updated[str((transient or {}).get("display_id", ""))] = data
+            self._after_output()
 
     def write(self, text: str) -> None:
         """Takes a piece of text."""
-        self._before_output()
-        self._heard.print(text)
-        self._after_output()
+        with self._lock:
+            self._before_output()
+            self._heard.print(text)
+            self._after_output()
 
     def clear(self, *, wait: bool) -> None:
         """Takes away what the code has shown so far, not what else stands in the cell.
@@ -61,10 +66,11 @@ class Page:
         Args:
             wait: Whether it stays until something comes in its place.
         """
-        self._to_be_cleared = True
-        if not wait:
-            self._before_output()
-            self._after_output()
+        with self._lock:
+            self._to_be_cleared = True
+            if not wait:
+                self._before_output()
+                self._after_output()
 
     def end(self) -> None:
         """Called once, when the code has ended."""

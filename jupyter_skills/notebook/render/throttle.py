@@ -95,6 +95,7 @@ class ThreadThrottle:
         self._context = apart()
         self._changed = threading.Condition()  # it is reentrant: what runs at any moment, such as __del__, may print
         self._wanted = False
+        self._stopped = False
         self._worker = 0  # the identifier of the thread that is at work
         self._not_before = 0.0
         self._timer: threading.Timer | None = None
@@ -102,6 +103,8 @@ class ThreadThrottle:
     def ask(self) -> None:
         """See ``Updates``."""
         with self._changed:
+            if self._stopped:
+                return
             self._wanted = True
             if self._worker or self._timer is not None:
                 return
@@ -122,8 +125,9 @@ class ThreadThrottle:
         self._do()
 
     def stop(self) -> None:
-        """See ``Updates``; nothing is done any more when this returns."""
+        """See ``Updates``; nothing is done any more once this returns, whatever is asked for later."""
         with self._changed:
+            self._stopped = True
             self._wanted = False
             self._drop_timer()
             self._await_worker()

@@ -6,7 +6,7 @@ import argparse
 import json
 import time
 from collections.abc import Collection
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from jupyter_skills.agent.executor import Code, with_source
@@ -48,9 +48,9 @@ def log(session: Session, options: argparse.Namespace) -> None:
 
 def undo(session: Session, options: argparse.Namespace) -> None:
     """Give back the variables that the last live execution changed; once more, those of the one before."""
-    last = session.history.last
     undone = session.history.undo(session.shell.user_ns, force=options.force)
-    if undone is None:
+    step = session.history.undone
+    if undone is None or step is None:
         dropped = session.history.dropped
         older = f" For {count(dropped, 'older execution')} no copies were kept." if dropped else ""
         say(f"No code in this kernel has changed a variable that could be given back.{older}")
@@ -62,14 +62,14 @@ def undo(session: Session, options: argparse.Namespace) -> None:
     if undone.left:
         say("Not given back, or not wholly:")
         say("\n".join(f"  {left.name}: {left.reason}" for left in undone.left))
+    if session.history.is_unfinished:
         say("'%skill undo --force' gives back what can be, over what you have done since.")
-    if last is not None:
-        _say_what_was_not_watched(last.delta, {*names, *(left.name for left in undone.left)})
-    if last is not None and (risks := _beyond(session, last.label)):
+    _say_what_was_not_watched(step.delta, {*names, *(left.name for left in undone.left)})
+    if risks := _risks(session, _run_of(session, step.label)):
         say("Outside of the variables, and not taken back:")
         say("\n".join(f"  {risk}" for risk in risks))
-    if last is not None and watched(session.shell):
-        spent, kept = last.delta.seconds * 1000, last.delta.size / MEGABYTE
+    if watched(session.shell):
+        spent, kept = step.delta.seconds * 1000, step.delta.size / MEGABYTE
         say(f"Copies of variables for this had taken {spent:.0f} ms and {kept:.1f} MB.")
     if names:
         session.untold.append(f"The user has taken back what your code did to these variables: {', '.join(names)}.")
@@ -88,12 +88,11 @@ def _given_back(change: Change, *, changed_again: bool) -> tuple[str, ...]:
     return change.name, done[change.kind], change.before, lost
 
 
-def _beyond(session: Session, code: str) -> tuple[str, ...]:
-    """What code may have done beside changing variables."""
-    from jupyter_skills.notebook.consent.facts import look_at
-
-    seen = look_at(session.shell, code)
-    return seen.risks if seen is not None else ()
+def _run_of(session: Session, code: str) -> Code:
+    """The code of a step, with the skill whose tool it was."""
+    runs = (entry.run for entry in reversed(session.executions))
+    run = next((run for run in runs if run.place == "live" and run.code == code), None)
+    return Code(run.tool, run.language, code, run.skill) if run else Code("", "python", code)
 
 
 def _entry(number: int, entry: Logged, *, timed: bool) -> tuple[str, ...]:
@@ -125,27 +124,29 @@ def _in_full(session: Session, entry: Logged) -> str:
         ("consent", run.consent),
         ("outcome", run.outcome),
         ("digest", run.digest),
-        *(("risk", risk) for risk in _risks(session, entry)),
+        *(("risk", risk) for risk in _risks_of(session, entry)),
         *(("changed", f"{change.name} {change.happened}: {change.from_to}") for change in run.changes),
     ]
     return "\n".join([*aligned([row for row in rows if row[1]]), "", run.code.rstrip()])
 
 
-def _risks(session: Session, entry: Logged) -> tuple[str, ...]:
-    """Why the code is risky, judged now; what runs in isolation can't touch what a person is warned of."""
-    run = entry.run
-    if run.place != "live":
-        return ()
+def _risks(session: Session, code: Code) -> tuple[str, ...]:
+    """Why code in the live kernel is risky, as far as can be judged now."""
     from jupyter_skills.notebook.consent.facts import facts_of
 
-    skills = [loaded.skill for loaded in session.registry.refreshed()[0]] if run.skill else []
-    digest = next((skill.digest for skill in skills if skill.name == run.skill and skill.digest in run.code), "")
-    request = Code(run.tool, run.language, run.code, run.skill, digest).request
-    return facts_of(session.shell, with_source(request, skills)).risks
+    skills = [loaded.skill for loaded in session.registry.refreshed()[0]] if code.skill else []
+    digest = next((skill.digest for skill in skills if skill.name == code.skill and skill.digest in code.text), "")
+    return facts_of(session.shell, with_source(replace(code, skill_digest=digest).request, skills)).risks
+
+
+def _risks_of(session: Session, entry: Logged) -> tuple[str, ...]:
+    """Those of an execution; what runs in isolation can't touch what a person is warned of."""
+    run = entry.run
+    return _risks(session, Code(run.tool, run.language, run.code, run.skill)) if run.place == "live" else ()
 
 
 def _as_json(session: Session, entry: Logged) -> dict[str, Any]:
-    return {"cell": entry.cell, "time": entry.moment, **asdict(entry.run), "risks": _risks(session, entry)}
+    return {"cell": entry.cell, "time": entry.moment, **asdict(entry.run), "risks": _risks_of(session, entry)}
 
 
 VERBS = {
