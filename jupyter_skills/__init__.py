@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jupyter_skills.agent.ask import ask
     from jupyter_skills.agent.completion import acompletion, completion
     from jupyter_skills.errors import SkillsError
+    from jupyter_skills.litellm_hook import install_litellm_hook, remove_litellm_hook
     from jupyter_skills.runtime import tool
     from jupyter_skills.skills.skill import Skill
     from jupyter_skills.skills.validation import validate
@@ -34,6 +35,8 @@ __all__ = [
     "acompletion",
     "ask",
     "completion",
+    "install_litellm_hook",
+    "remove_litellm_hook",
     "tool",
     "validate",
 ]
@@ -47,6 +50,8 @@ _HOMES = {
     "acompletion": "jupyter_skills.agent.completion",
     "ask": "jupyter_skills.agent.ask",
     "completion": "jupyter_skills.agent.completion",
+    "install_litellm_hook": "jupyter_skills.litellm_hook",
+    "remove_litellm_hook": "jupyter_skills.litellm_hook",
     "tool": "jupyter_skills.runtime",
     "validate": "jupyter_skills.skills.validation",
 }

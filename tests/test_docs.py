@@ -23,11 +23,7 @@ def test_the_reference_is_up_to_date() -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [
-        "README.md",
-        "CHANGELOG.md",
-        *(f"docs/{name}.md" for name in ("architecture", "reference", "sandbox", "skills", "store")),
-    ],
+    ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))],
 )
 def test_links_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")

@@ -59,7 +59,7 @@ class Answer:
         cost: US dollars for all requests together; None where a price is unknown.
         messages: What this prompt added to the conversation; of a dry run, the request's.
         shares: What each part of the last request came to; ``%skill why`` shows it.
-        raw: The last response as litellm has it; None if there was none.
+        raws: The responses as litellm has them.
     """
 
     text: str
@@ -73,7 +73,7 @@ class Answer:
     cost: float | None = None
     messages: tuple[Message, ...] = field(default=(), repr=False)
     shares: tuple[Share, ...] = field(default=(), repr=False)
-    raw: Any = field(default=None, repr=False, compare=False)
+    raws: tuple[Any, ...] = field(default=(), repr=False, compare=False)
 
     def __str__(self) -> str:
         return self.text

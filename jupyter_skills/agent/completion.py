@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import copy
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import aclosing
 from typing import Any
 from uuid import uuid4
 
-from jupyter_skills.agent.assembly import SkillLike, Wishes, turn_for
-from jupyter_skills.agent.conversation import Conversation
-from jupyter_skills.agent.events import Event, TextDone
-from jupyter_skills.agent.prompt.system import Section
+from jupyter_skills.agent.assembly import SkillLike, Wishes
+from jupyter_skills.agent.served import Served, messages_of, served, serving
 from jupyter_skills.agent.sync import run_apart
-from jupyter_skills.agent.tool_names import skill_loaded_by
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.models import litellm_answers
-from jupyter_skills.models.client import Message, TextDelta
-from jupyter_skills.models.messages import answered_calls, function_name
+from jupyter_skills.models.client import Message
 from jupyter_skills.settings import JupyterSkills
 
 _OURS = ("stream_options",)  # usage always comes
@@ -71,7 +65,7 @@ async def acompletion(
         settings.request_timeout = timeout
     elif timeout is not None:
         raise UsageProblem("'timeout' is not a number", "Give seconds, as in timeout=60")
-    said = [copy.deepcopy(dict(message)) for message in messages]
+    said = messages_of(messages)
     wishes = Wishes(
         model=model or settings.model,
         skills=skills,
@@ -85,7 +79,7 @@ async def acompletion(
         compacts=False,
         settings=settings,
     )
-    return CompletionStream(wishes, said) if stream else await _response(wishes, said)
+    return CompletionStream(wishes, said) if stream else _told(await served(wishes, said))
 
 
 def completion(
@@ -130,55 +124,21 @@ class CompletionStream:
         await self._chunks.aclose()
 
     async def _made(self, wishes: Wishes, said: list[Message]) -> AsyncGenerator[Any, None]:
-        events: asyncio.Queue[Event | None] = asyncio.Queue()
         number = f"chatcmpl-{uuid4()}"
-        turn = asyncio.create_task(_response(replace(wishes, emit=events.put_nowait), said))
-        turn.add_done_callback(lambda _: events.put_nowait(None))
-        between = ""
-        try:
-            while (event := await events.get()) is not None:
-                if isinstance(event, TextDelta):
-                    yield await litellm_answers.chunk(number, wishes.model or "", between + event.text)
-                    between = ""
-                elif isinstance(event, TextDone):
-                    between = "\n\n"
-            self.response = await turn
-        finally:
-            turn.cancel()
-            await asyncio.wait({turn})
+        async with aclosing(serving(wishes, said)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, str):
+                    yield await litellm_answers.chunk(number, wishes.model or "", piece)
+                else:
+                    self.response = _told(piece)
         yield await litellm_answers.last_chunk(number, self.response)
 
 
-async def _response(wishes: Wishes, said: list[Message]) -> Any:
-    conversation = Conversation()
-    async with turn_for(wishes, conversation, loaded=_loaded_in(said)) as turn:
-        if own := _leading_system(said):
-            turn = replace(turn, system=[Section("the caller's system message", own), *turn.system])
-        answer = await turn.take(said, conversation)
-    added = answer.messages[len(said) :]
-    others = {function_name(tool) for tool in wishes.others}
-    last = next((message for message in reversed(added) if message["role"] == "assistant"), {})
-    left = [call for call in last.get("tool_calls") or () if call["function"]["name"] in others]
-    return await litellm_answers.response(
-        answer.raw if added else await litellm_answers.empty(answer.model),
-        {**last, "tool_calls": left},
-        answer.finish_reason,
-        answer.usage,
-        answer.cost,
-        {"files": list(answer.files), "messages": list(added), "code": list(answer.code)},
-    )
-
-
-def _leading_system(said: list[Message]) -> str:
-    """Takes the caller's system message out, for providers that want one only; parts in a list are left alone."""
-    if said[0].get("role") == "system" and isinstance(said[0].get("content"), str) and len(said) > 1:
-        return str(said.pop(0)["content"])
-    return ""
-
-
-def _loaded_in(said: Sequence[Message]) -> list[str]:
-    """The skills that the model has loaded, as far as the caller's messages tell."""
-    return [name for call, _ in answered_calls(said) if (name := skill_loaded_by(call))]
+def _told(done: Served) -> Any:
+    """The response, with what a caller of ours may ask of it beyond litellm's own."""
+    response = done.response
+    response.files, response.messages, response.code = list(done.answer.files), list(done.added), list(done.answer.code)
+    return response
 
 
 def _pieces(stream: CompletionStream) -> Iterator[Any]:

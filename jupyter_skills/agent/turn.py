@@ -259,7 +259,7 @@ class _Course:
             cost=None if not costs or None in costs else sum(cost for cost in costs if cost is not None),
             messages=tuple(self.said) if answered else (),
             shares=self._shares(),
-            raw=self.replies[-1].raw if self.replies else None,
+            raws=tuple(reply.raw for reply in self.replies),
         )
 
     def _shares(self) -> tuple[Share, ...]:

@@ -16,7 +16,6 @@ async def response(
     finish_reason: str,
     usage: Usage,
     cost: float | None,
-    more: Mapping[str, Any],
 ) -> Any:
     """A ``litellm.ModelResponse``.
 
@@ -26,7 +25,6 @@ async def response(
         finish_reason: Why it ended.
         usage: What all requests came to.
         cost: US dollars for all of them, if known.
-        more: Further attributes for it.
     """
     litellm = await imported()
     made = raw.model_copy(deep=True)
@@ -41,8 +39,6 @@ async def response(
             total_tokens=usage.total_tokens,
         )
     made._hidden_params = {**(getattr(raw, "_hidden_params", None) or {}), "response_cost": cost}
-    for name, value in more.items():
-        setattr(made, name, value)
     return made
 
 

@@ -7,9 +7,18 @@ from collections.abc import Coroutine, Generator
 from contextlib import suppress
 from typing import Any
 
+# The functions of litellm that prepare a request in a thread.
+_PREPARING = ("acompletion", "anthropic_messages")
+
+# Where one of its streams keeps how the provider ended it.
+_ENDINGS = ("received_finish_reason", "intermittent_finish_reason")
+
+# What leads from one of its streams to the one within that keeps it.
+_WITHIN = ("_anthropic_wrapper", "completion_stream", "_stream")
+
 
 class Call:
-    """Awaits ``litellm.acompletion``, and leaves no coroutine behind that nobody awaits.
+    """Awaits a call of litellm, and leaves no coroutine behind that nobody awaits.
 
     litellm prepares the request in a thread, which gives it the coroutine to go on with. Cancelled in the meantime
     it would drop that, of which Python complains; so the cancellation comes a moment later, before anything is sent.
@@ -55,12 +64,23 @@ def _prepares(coroutine: Any) -> bool:
     """Whether it waits for the thread: then the function itself waits, and nothing that it has called."""
     while hasattr(inner := coroutine.cr_await, "cr_await"):
         coroutine = inner
-    return bool(coroutine.cr_code.co_name == "acompletion")
+    return coroutine.cr_code.co_name in _PREPARING
 
 
 def is_openais(stream: Any) -> bool:
     """Whether a stream is one of the ``openai`` package, whose chunks litellm takes as they are."""
     return type(stream).__module__.partition(".")[0] == "openai" and hasattr(stream, "__anext__")
+
+
+def is_torn(stream: Any) -> bool:
+    """Whether the provider never said that it was done: litellm makes up a ``stop`` then.
+
+    It keeps the provider's own word in one of two places. For Gemini it makes one up for each chunk, so that only
+    an end of the connection is noticed there, which is an error of its own.
+    """
+    if any(hasattr(stream, place) for place in _ENDINGS):
+        return all(getattr(stream, place, "unknown") is None for place in _ENDINGS)
+    return any(is_torn(getattr(stream, name)) for name in _WITHIN if hasattr(stream, name))
 
 
 class Overheard:

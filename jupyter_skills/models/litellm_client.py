@@ -7,24 +7,15 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any
 
-from jupyter_skills.errors import ModelRefused
 from jupyter_skills.models.client import ModelFacts, ModelRequest, Piece, Prices, ReasoningDelta, TextDelta
-from jupyter_skills.models.litellm_call import Call, Overheard, is_openais
-from jupyter_skills.models.litellm_errors import broke_off, missing_keys, refused, translated
-from jupyter_skills.models.litellm_facts import PRICES, count_of, facts_of, prices_in
+from jupyter_skills.models.litellm_arguments import LATER, completed
+from jupyter_skills.models.litellm_call import Call, Overheard, is_openais, is_torn
+from jupyter_skills.models.litellm_errors import broke_off, refused, translated
+from jupyter_skills.models.litellm_facts import count_of, facts_of, prices_in
 from jupyter_skills.models.litellm_import import imported
 from jupyter_skills.models.litellm_reply import reasoning_of, refusal_of, reply_of, text_of
 from jupyter_skills.models.messages import copied
 from jupyter_skills.models.pump import Pump
-
-# Servers of one's own often check no key, but litellm sends nothing without one.
-_NO_KEY = "no-key"
-
-# What a request itself says; given twice it would be an error of Python's.
-_OURS = {"model", "messages", "tools", "stream", "stream_options", "timeout"}
-
-# litellm's own time limit ends in errors of many kinds; it only has to come after the one kept here.
-_LATER = 5.0
 
 # Putting so many chunks together takes longer than the loop may be held.
 _MANY_CHUNKS = 500
@@ -48,7 +39,9 @@ class LitellmClient:
     async def answer(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
         """See ``ModelClient``; a reply that comes whole is yielded in pieces too, one of each kind."""
         litellm = await imported()
-        arguments = _complete(litellm, request)
+        arguments = completed(litellm, request)
+        if request.stream:
+            arguments["stream_options"] = {"include_usage": True}
         heard: list[str] = []
 
         async def call() -> Any:
@@ -57,7 +50,7 @@ class LitellmClient:
                     model=request.model,
                     messages=copied(list(request.messages)),
                     stream=request.stream,
-                    timeout=request.timeout + _LATER,
+                    timeout=request.timeout + LATER,
                     **({"tools": copied(list(request.tools))} if request.tools else {}),
                     **arguments,
                 )
@@ -91,27 +84,8 @@ class LitellmClient:
         yield reply
 
 
-def _complete(litellm: Any, request: ModelRequest) -> dict[str, Any]:
-    arguments: dict[str, Any] = copied(request.arguments)  # litellm writes into some of them
-    if taken := sorted(_OURS & arguments.keys()):
-        raise ModelRefused(
-            f"JupyterSkills.completion_kwargs may not set {', '.join(taken)}",
-            "Use the option or the setting of its own that there is for that",
-        )
-    for name in PRICES:  # litellm would take them for everybody's, and for good
-        arguments.pop(name, None)
-    own_server = arguments.get("api_base") or arguments.get("base_url")
-    if own_server and not arguments.get("api_key") and missing_keys(litellm, request.model):
-        arguments["api_key"] = _NO_KEY
-    if "num_retries" not in arguments:
-        arguments.setdefault("max_retries", 0)  # whoever is patient says so, and can be stopped
-    if request.stream:
-        arguments["stream_options"] = {"include_usage": True}
-    return arguments
-
-
 async def _built(litellm: Any, request: ModelRequest, stream: Any, chunks: list[Any]) -> Any:
-    if _torn(stream):
+    if is_torn(stream):
         raise broke_off(request)
     messages = copied(list(request.messages))
     if len(chunks) < _MANY_CHUNKS:
@@ -121,13 +95,3 @@ async def _built(litellm: Any, request: ModelRequest, stream: Any, chunks: list[
     if response is None:
         raise broke_off(request)
     return response
-
-
-def _torn(stream: Any) -> bool:
-    """Whether the provider never said that it was done: litellm makes up a ``stop`` then.
-
-    It keeps the provider's own word in one of two places. For Gemini it makes one up for each chunk, so that only
-    an end of the connection is noticed there, which is an error of its own.
-    """
-    places = ("received_finish_reason", "intermittent_finish_reason")
-    return all(getattr(stream, place, "unknown") is None for place in places)

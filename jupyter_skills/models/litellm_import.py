@@ -15,11 +15,14 @@ _litellm: Any = None
 
 async def imported() -> Any:
     """The library, imported off the event loop: its import takes seconds."""
-    return _litellm or await asyncio.to_thread(_import)
+    return _litellm or await asyncio.to_thread(import_now)
 
 
-def _import() -> Any:
+def import_now() -> Any:
+    """The same for those who can't await, or whose caller has imported it already."""
     global _litellm
+    if _litellm is not None:
+        return _litellm
     switch = "LITELLM_LOCAL_MODEL_COST_MAP"
     before = os.environ.get(switch)
     os.environ[switch] = before or "True"  # else the import asks a web server for prices

@@ -54,7 +54,7 @@ class Patient:
                         shown = shown or isinstance(piece, TextDelta)
                         yield piece
             except ModelBusy as busy:
-                if shown:
+                if shown or self._tries == 1:
                     raise
                 wait = 2.0 ** (tried - 1) if busy.wait is None else busy.wait
                 if wait > _LONGEST_WAIT:
@@ -73,8 +73,6 @@ def _later(busy: ModelBusy, wait: float) -> ModelBusy:
 
 
 def _given_up(busy: ModelBusy, tried: int) -> ModelBusy:
-    if tried == 1:
-        return busy
     return ModelBusy(f"{busy.message} (asked {tried} times)", busy.next_step, busy.wait)
 
 

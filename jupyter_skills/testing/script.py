@@ -56,6 +56,7 @@ class Turn:
         error_code: Its code, where the provider has one beside the kind.
         fails_after: When failing, begin a stream with status 200 all the same, and fail after so many of its events.
         refusal: Why it will not answer, in the words of its provider; Anthropic's has none.
+        container: Where the provider runs code, as it tells in Anthropic's messages.
         headers: Further headers of a response that is no stream.
         raw: The body of a response that is no stream, in place of what the rest comes to; a text is sent as HTML.
     """
@@ -76,6 +77,7 @@ class Turn:
     error_code: str | int | None = None
     fails_after: int | None = None
     refusal: str = ""
+    container: Mapping[str, Any] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     raw: Any = None
 

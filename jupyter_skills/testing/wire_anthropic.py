@@ -90,7 +90,8 @@ def whole(turn: Turn, body: dict[str, Any]) -> dict[str, Any]:
         {"type": "tool_use", "id": _call_id(turn, body, i), "name": call.tool, "input": json.loads(call.json)}
         for i, call in enumerate(turn.calls)
     ]
-    return {**_message(turn, body), "content": content, "stop_reason": _stop_reason(turn), "usage": _usage(turn)}
+    end = {"stop_reason": _stop_reason(turn), **_container(turn)}
+    return {**_message(turn, body), "content": content, **end, "usage": _usage(turn)}
 
 
 def events(turn: Turn, body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -106,7 +107,7 @@ def events(turn: Turn, body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         for delta in deltas:
             yield event("content_block_delta", index=index, delta=delta)
         yield event("content_block_stop", index=index)
-    delta = {"stop_reason": _stop_reason(turn), "stop_sequence": None}
+    delta = {"stop_reason": _stop_reason(turn), "stop_sequence": None, **_container(turn)}
     yield event("message_delta", delta=delta, usage={"output_tokens": _usage(turn)["output_tokens"]})
     yield event("message_stop")
 
@@ -144,6 +145,10 @@ def _message(turn: Turn, body: dict[str, Any]) -> dict[str, Any]:
         "stop_reason": None,
         "stop_sequence": None,
     }
+
+
+def _container(turn: Turn) -> dict[str, Any]:
+    return {} if turn.container is None else {"container": dict(turn.container)}
 
 
 def _usage(turn: Turn) -> dict[str, int]:

@@ -1,0 +1,143 @@
+"""A turn whose answer is handed on in the shape of litellm's, whole or as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextvars import Context
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jupyter_skills.agent.answer import Answer
+from jupyter_skills.agent.assembly import Wishes, turn_for
+from jupyter_skills.agent.conversation import Conversation
+from jupyter_skills.agent.events import Event, TextDone
+from jupyter_skills.agent.prompt.system import Section
+from jupyter_skills.agent.tool_names import skill_loaded_by
+from jupyter_skills.models import litellm_answers
+from jupyter_skills.models.client import Message, TextDelta
+from jupyter_skills.models.messages import answered_calls, function_name
+
+
+@dataclass(frozen=True)
+class Served:
+    """What came of a turn that was served to a caller of litellm's.
+
+    Args:
+        response: A ``litellm.ModelResponse``: the last answer, with the usage of all requests.
+        answer: The whole of it.
+        added: What to add to the conversation.
+    """
+
+    response: Any
+    answer: Answer
+    added: tuple[Message, ...]
+
+
+def messages_of(given: Iterable[Any]) -> list[Message]:
+    """A caller's messages as dictionaries of our own; litellm takes its own objects among them too."""
+    return [
+        message.model_dump(exclude_none=True) if hasattr(message, "model_dump") else copy.deepcopy(dict(message))
+        for message in given
+    ]
+
+
+async def answered(
+    wishes: Wishes, said: Sequence[Message], loaded: Sequence[str] = ()
+) -> tuple[Answer, tuple[Message, ...]]:
+    """Takes a turn over a caller's messages, which keep to what they are.
+
+    Args:
+        wishes: What is wanted of the turn.
+        said: The messages.
+        loaded: The skills that the model has loaded according to them.
+
+    Returns:
+        The answer, and what to add to the messages.
+
+    Raises:
+        SkillsError: It can't be had.
+    """
+    said = list(said)
+    conversation = Conversation()
+    async with turn_for(wishes, conversation, loaded) as turn:
+        if own := _leading_system(said):
+            turn = replace(turn, system=[Section("the caller's system message", own), *turn.system])
+        answer = await turn.take(said, conversation)
+    return answer, answer.messages[len(said) :]
+
+
+async def served(wishes: Wishes, said: Sequence[Message]) -> Served:
+    """The same, as litellm answers.
+
+    Raises:
+        SkillsError: See ``answered``.
+    """
+    answer, added = await answered(wishes, said, _loaded_in(said))
+    last = next((message for message in reversed(added) if message["role"] == "assistant"), {})
+    response = await litellm_answers.response(
+        answer.raws[-1] if added else await litellm_answers.empty(answer.model),
+        {**last, "tool_calls": calls_left(last, wishes.others)},
+        answer.finish_reason,
+        answer.usage,
+        answer.cost,
+    )
+    return Served(response, answer, added)
+
+
+async def serving(
+    wishes: Wishes, said: Sequence[Message], context: Context | None = None
+) -> AsyncGenerator[str | Served, None]:
+    """The same, piece by piece: the text as it comes, and what ``served`` returns at the end.
+
+    To leave it early stops the model and the code.
+
+    Args:
+        wishes: What is wanted of the turn.
+        said: The messages.
+        context: What the turn runs in; a copy of the caller's if not given.
+    """
+    events: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    def emit(event: Event) -> None:
+        events.put_nowait(event)
+        wishes.emit(event)
+
+    turn = asyncio.create_task(served(replace(wishes, emit=emit), said), context=context)
+    turn.add_done_callback(lambda _: events.put_nowait(None))
+    between = ""
+    try:
+        while (event := await events.get()) is not None:
+            if isinstance(event, TextDelta):
+                yield between + event.text
+                between = ""
+            elif isinstance(event, TextDone):
+                between = "\n\n"
+        yield await turn
+    finally:
+        turn.cancel()
+        await asyncio.wait({turn})
+
+
+def calls_left(message: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The calls in an assistant's message that are left to the caller.
+
+    Args:
+        message: The message.
+        others: The caller's own tools.
+    """
+    names = {function_name(tool) for tool in others}
+    return [call for call in message.get("tool_calls") or () if call["function"]["name"] in names]
+
+
+def _leading_system(said: list[Message]) -> str:
+    """Takes the caller's system message out, for providers that want one only; parts in a list are left alone."""
+    if said[0].get("role") == "system" and isinstance(said[0].get("content"), str) and len(said) > 1:
+        return str(said.pop(0)["content"])
+    return ""
+
+
+def _loaded_in(said: Sequence[Message]) -> list[str]:
+    """The skills that the model has loaded, as far as the caller's messages tell."""
+    return [name for call, _ in answered_calls(said) if (name := skill_loaded_by(call))]

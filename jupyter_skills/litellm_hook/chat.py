@@ -1,0 +1,112 @@
+"""Calls in the shape of OpenAI's chat completions: what answers them in a provider's place."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from litellm.llms.custom_llm import CustomLLM
+
+from jupyter_skills.agent.assembly import Wishes
+from jupyter_skills.agent.served import Served, messages_of, served, serving
+from jupyter_skills.errors import UsageProblem
+from jupyter_skills.litellm_hook.failures import raised_as_litellms
+from jupyter_skills.litellm_hook.logs import in_private, private_context
+from jupyter_skills.litellm_hook.marks import marks, put_on, stopped_by
+from jupyter_skills.litellm_hook.orders import ORDERS, Order
+from jupyter_skills.models import litellm_answers
+from jupyter_skills.models.client import ModelClient, ModelFacts, ModelRequest, Piece
+from jupyter_skills.models.usual import usual_client
+
+
+class SkillsProvider(CustomLLM):
+    """Answers chat completions that were ordered with skills. litellm calls one of the two methods."""
+
+    async def acompletion(self, *_: Any, logging_obj: Any, **__: Any) -> Any:
+        """The whole answer, a ``litellm.ModelResponse``."""
+        order = ORDERS.taken_up(logging_obj)
+        with ORDERS.at_work(logging_obj), raised_as_litellms(order.model, order.provider):
+            return _marked(await in_private(served(_wishes(order), messages_of(order.messages))))
+
+    def astreaming(self, *_: Any, logging_obj: Any, **__: Any) -> AsyncGenerator[Any, None]:
+        """The chunks of the answer; the files come in one of their own before the last."""
+        return self._chunks(
+            logging_obj, ORDERS.taken_up(logging_obj)
+        )  # litellm looks up prices before it asks for the first chunk
+
+    async def _chunks(self, call: Any, order: Order) -> AsyncGenerator[Any, None]:
+        number = f"chatcmpl-{uuid4()}"
+        with ORDERS.at_work(call), raised_as_litellms(order.model, order.provider):
+            pieces = serving(_wishes(order), messages_of(order.messages), private_context())
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    if isinstance(piece, str):
+                        yield await litellm_answers.chunk(number, order.model, piece)
+                        continue
+                    response = _marked(piece)
+                    carrier = await litellm_answers.chunk(number, order.model, "")
+                    carrier.usage = response.usage  # litellm leaves out that of the last
+                    put_on(carrier, marks(piece.answer, piece.added))
+                    yield carrier
+                    yield await litellm_answers.last_chunk(number, response)
+
+
+class SameContainer:
+    """Keeps to the provider's own container, from the first answer that names one. Implements ``ModelClient``.
+
+    Args:
+        client: Reaches the model.
+    """
+
+    def __init__(self, client: ModelClient) -> None:
+        self._client = client
+        self._id: str | None = None
+
+    async def facts(self, model: str, arguments: Mapping[str, Any]) -> ModelFacts:
+        """See ``ModelClient``."""
+        return await self._client.facts(model, arguments)
+
+    async def count(self, request: ModelRequest) -> int:
+        """See ``ModelClient``."""
+        return await self._client.count(request)
+
+    def draft(self, request: ModelRequest) -> ModelRequest:
+        """See ``ModelClient``."""
+        return self._client.draft(request)
+
+    async def answer(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
+        """See ``ModelClient``."""
+        if self._id:
+            container = {**request.arguments["container"], "id": self._id}
+            request = replace(request, arguments={**request.arguments, "container": container})
+        async with aclosing(self._client.answer(request)) as pieces:
+            async for piece in pieces:
+                self._id = _container_id(getattr(piece, "raw", None)) or self._id
+                yield piece
+
+
+def _container_id(response: Any) -> str | None:
+    if response is None:
+        return None
+    own = getattr(response.choices[0].message, "provider_specific_fields", None) or {}
+    return (own.get("container") or {}).get("id")
+
+
+def _wishes(order: Order) -> Wishes:
+    if order.arguments.get("n") not in (1, None):
+        raise UsageProblem("Code can't run for several answers at once", "Leave 'n' out")
+    if not order.messages:
+        raise UsageProblem("There are no messages", "Give at least one, as in [{'role': 'user', 'content': '…'}]")
+    client = SameContainer(usual_client(tries=1)) if "container" in order.arguments else None
+    return order.wishes(arguments=order.arguments, others=tuple(order.tools), client=client)
+
+
+def _marked(done: Served) -> Any:
+    response = done.response
+    if stopped_by(done.answer):
+        response.choices[0].finish_reason = "length"  # OpenAI's own word for an answer that was not finished
+    put_on(response, marks(done.answer, done.added))
+    return response

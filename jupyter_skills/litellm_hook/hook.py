@@ -1,0 +1,194 @@
+"""litellm's callback: sees each request before it is sent, and takes up those with skills of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from litellm.integrations.custom_logger import CustomLogger
+
+from jupyter_skills.errors import UsageProblem
+from jupyter_skills.litellm_hook import container as containers
+from jupyter_skills.litellm_hook.container import PREFIX, Container
+from jupyter_skills.litellm_hook.failures import raised_as_litellms
+from jupyter_skills.litellm_hook.logs import unlogged
+from jupyter_skills.litellm_hook.lookup import skills_for
+from jupyter_skills.litellm_hook.orders import ORDERS, PROVIDER, Order
+from jupyter_skills.models.litellm_import import import_now
+from jupyter_skills.skills.skill import Skill
+from jupyter_skills.store.store import SkillStore
+
+_CHAT, _MESSAGES = "acompletion", "anthropic_messages"
+_KNOWS_SKILLS = ("anthropic",)  # providers with skills of their own
+
+# What an order has a place of its own for, and what belongs to the call rather than to its requests.
+_OF_THE_CALL = {
+    *("model", "messages", "tools", "stream", "stream_options", "timeout", "request_timeout", "container"),
+    *("litellm_logging_obj", "litellm_call_id", "complete_response"),
+}
+# What each request is to have, and the call that they belong to is not.
+_OF_THE_REQUESTS = ("tools", "container", "num_retries", "max_retries", "fallbacks", "mock_response", "mock_tool_calls")
+
+
+class Resolved(dict[str, Any]):
+    """A ``container`` whose skills were looked up for whoever asks; no JSON of a client's can be one.
+
+    Args:
+        container: What the client sent.
+        asked: What it asks for.
+        skills: The skills.
+    """
+
+    def __init__(self, container: Mapping[str, Any], asked: Container, skills: tuple[Skill, ...]) -> None:
+        super().__init__(container)
+        self.asked = asked
+        self.skills = skills
+
+
+class SkillsHook(CustomLogger):
+    """Puts skills before models in litellm's own calls. Registered by ``install_litellm_hook``, or by a proxy.
+
+    Args:
+        store: See ``install_litellm_hook``.
+        user: See there.
+        max_steps: See there.
+        max_cost: See there.
+    """
+
+    def __init__(
+        self,
+        store: SkillStore | None = None,
+        user: str | None = None,
+        max_steps: int | None = None,
+        max_cost: float | None = None,
+    ) -> None:
+        super().__init__()
+        self._store = store if user is None else (store or SkillStore()).for_user(user)
+        self._steps = max_steps
+        self._cost = max_cost
+
+    async def async_pre_call_hook(
+        self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
+    ) -> dict[str, Any] | None:
+        """Called by a proxy for each request, once it knows whose it is; looks the skills up as that user.
+
+        Raises:
+            litellm.BadRequestError: What is asked for can't be had.
+        """
+        if not data.get("container"):
+            return None
+        model = str(data.get("model") or "")
+        with raised_as_litellms(model):
+            asked = containers.read(data["container"])
+            if asked is None or not asked.ours:
+                return None
+            store = (self._store or SkillStore()).for_user(_owner(user_api_key_dict))
+            skills = await skills_for(asked.ours, store, discovers=False)
+        return {**data, "container": Resolved(data["container"], asked, skills)}
+
+    async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
+        """Called by litellm for each async call, before anything is sent; None leaves it alone.
+
+        Raises:
+            litellm.BadRequestError: What is asked for can't be had.
+        """
+        container = kwargs.get("container")
+        if not container:
+            return None
+        call = kwargs["litellm_logging_obj"]
+        model = str(kwargs.get("model") or call.model)
+        with raised_as_litellms(model):
+            asked = container.asked if isinstance(container, Resolved) else containers.read(container)
+            if asked is None:
+                return None
+            provider = provider_of(model, kwargs)
+            check_native(asked, model, provider)
+            if not asked.ours:
+                return None
+            kind = getattr(call_type, "value", call_type)
+            if kind not in (_CHAT, _MESSAGES):
+                raise UsageProblem(f"Skills can't be used in calls of '{kind}'", "Use chat completions or messages")
+            if isinstance(container, Resolved):
+                skills = container.skills
+            elif kwargs.get("proxy_server_request"):
+                raise UsageProblem("The proxy did not say whose skills are meant", "Name the hook in its callbacks")
+            else:
+                skills = await skills_for(asked.ours, self._store, discovers=True)
+        _register()
+        ORDERS.note(call, self._order(kwargs, model, provider, asked, skills))
+        return {
+            **{name: value for name, value in kwargs.items() if name not in _OF_THE_REQUESTS},
+            "custom_llm_provider": PROVIDER,
+            "num_retries": 0,  # each request is tried again as the caller wants, and not all of them
+            "drop_params": True,  # those of the real provider, which gets them all
+            "cache": {"no-cache": True, "no-store": True},  # its key knows nothing of skills
+        }
+
+    def _order(
+        self, kwargs: Mapping[str, Any], model: str, provider: str, asked: Container, skills: tuple[Skill, ...]
+    ) -> Order:
+        arguments = {name: value for name, value in kwargs.items() if name not in _OF_THE_CALL}
+        if asked.native and provider in _KNOWS_SKILLS:
+            arguments["container"] = asked.native
+        if "num_retries" not in arguments:
+            arguments.setdefault("max_retries", 2)  # as litellm itself has it
+        return Order(
+            model=model,
+            provider=provider,
+            messages=kwargs.get("messages") or kwargs["litellm_logging_obj"].messages or (),
+            tools=kwargs.get("tools") or (),
+            stream=bool(kwargs.get("stream")),
+            timeout=_seconds(kwargs.get("timeout") or kwargs.get("request_timeout")),
+            arguments=unlogged(arguments),
+            skills=skills,
+            steps=self._steps,
+            cost=self._cost,
+        )
+
+
+def provider_of(model: str, kwargs: Mapping[str, Any]) -> str:
+    """The provider that litellm would ask; empty if it knows none, which it will say itself."""
+    if given := kwargs.get("custom_llm_provider"):
+        return str(given)
+    litellm = import_now()
+    try:
+        return str(litellm.get_llm_provider(model=model, api_base=kwargs.get("api_base"))[1])
+    except Exception:  # noqa: BLE001 -- the request itself will meet it, with all that is to be said of it
+        return ""
+
+
+def check_native(asked: Container, model: str, provider: str) -> None:
+    """Refuses skills that this provider does not have.
+
+    Raises:
+        UsageProblem: There are some.
+    """
+    if asked.native_skills and provider not in _KNOWS_SKILLS:
+        names = ", ".join(f"'{entry['skill_id']}'" for entry in asked.native_skills)
+        raise UsageProblem(
+            f"Only Anthropic's own API has the skills {names}, and '{model}' is not asked there",
+            f"For skills of your own write '{PREFIX}NAME'",
+        )
+
+
+def _owner(key: Any) -> str:
+    """Whose skills a proxy's client means: its user's, else its team's, else those of its key."""
+    for kind in ("user_id", "team_id", "api_key"):
+        if value := getattr(key, kind, None):
+            return str(value) if kind == "user_id" else f"{kind}:{value}"
+    return "nobody of the proxy's"
+
+
+def _seconds(timeout: Any) -> float:
+    """A time limit in any of the forms that litellm takes, in seconds."""
+    given = getattr(timeout, "read", timeout)
+    with suppress(TypeError, ValueError):
+        return float(given)
+    return float(import_now().request_timeout)
+
+
+def _register() -> None:
+    from jupyter_skills.litellm_hook.installation import register
+
+    register()

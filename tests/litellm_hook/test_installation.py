@@ -1,0 +1,365 @@
+"""What installing the hook does to litellm, and what it leaves alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from typing import Any
+
+import litellm
+import pytest
+
+from jupyter_skills import SkillStore, completion, install_litellm_hook, remove_litellm_hook
+from jupyter_skills.litellm_hook import skills_hook
+from jupyter_skills.testing import Call, Exchange, ScriptedModel, Turn
+from tests.litellm_hook.conftest import HELLO, KEY, Calls, Listener, asking, events_in, python, skill
+
+LOAD = Call("load_skill", {"name": "counter"})
+
+
+def lists() -> dict[str, Any]:
+    """All of litellm that the hook touches."""
+    from litellm.llms.anthropic.pass_through.messages.interceptors import get_messages_interceptors
+
+    return {
+        "callbacks": list(litellm.callbacks),
+        "success": [*litellm.success_callback, *litellm._async_success_callback],
+        "failure": [*litellm.failure_callback, *litellm._async_failure_callback],
+        "input": list(litellm.input_callback),
+        "providers": [entry["provider"] for entry in litellm.custom_provider_map],
+        "known providers": [*litellm.provider_list, *litellm._custom_providers],
+        "interceptors": list(get_messages_interceptors()),
+        "completion": litellm.completion,
+        "create": litellm.anthropic.messages.create,
+    }
+
+
+def test_importing_imports_no_litellm_and_changes_nothing() -> None:
+    code = "import sys, jupyter_skills; jupyter_skills.install_litellm_hook; jupyter_skills.remove_litellm_hook()"
+    code += "; print([name for name in ('litellm', 'docker', 'sqlalchemy') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+async def test_it_is_removed_without_a_trace(store: SkillStore, calls: Calls, model: ScriptedModel) -> None:
+    before = lists()
+    install_litellm_hook()
+    assert lists() != before
+    model.add(Turn("Ok."), Turn("Ok."))
+    await calls.chat(container=asking("counter"))
+    await calls.messages(container=asking("counter"))
+    remove_litellm_hook()
+    assert lists() == before
+    remove_litellm_hook()
+    assert lists() == before
+
+
+@pytest.mark.parametrize("shape", ["chat", "messages"])
+async def test_calls_at_work_are_finished_when_it_is_removed(
+    store: SkillStore, calls: Calls, model: ScriptedModel, shape: str
+) -> None:
+    before = lists()
+    install_litellm_hook()
+    model.add(Turn("One two three four five six.", [LOAD], hold_after=4), Turn("The end."))
+    stream = await getattr(calls, shape)(container=asking("counter"), stream=True)
+    begun = await anext(stream)
+    remove_litellm_hook()
+    model.release()
+    assert "The end." in str([begun, *[chunk async for chunk in stream]])
+    assert lists() == before
+
+
+async def test_to_install_it_twice_is_to_install_it_once(store: SkillStore, calls: Calls, model: ScriptedModel) -> None:
+    before = lists()
+    install_litellm_hook()
+    once = {name: len(entries) for name, entries in lists().items() if isinstance(entries, list)}
+    install_litellm_hook(max_steps=1)
+    assert {name: len(entries) for name, entries in lists().items() if isinstance(entries, list)} == once
+    model.add(Turn("", [LOAD]))
+    answer = await calls.chat(container=asking("counter"))
+    assert answer._jupyter_skills["stopped_by"] == "max_steps", "what the second said counts"
+    remove_litellm_hook()
+    assert lists() == before
+
+
+async def test_a_function_that_was_imported_before_is_hooked_too(
+    store: SkillStore, calls: Calls, model: ScriptedModel
+) -> None:
+    from litellm import acompletion
+
+    install_litellm_hook()
+    model.add(Turn("Ok."))
+    await acompletion("openai/scripted", HELLO, api_base=model.url, api_key=KEY, container=asking("counter"))
+    remove_litellm_hook()
+    assert "Knows all about counter." in json.dumps(calls.bodies())
+
+
+@pytest.mark.parametrize("more", [{}, {"container": None}, {"container": {}}, {"stream": True}])
+async def test_calls_without_skills_are_the_same_to_the_byte(
+    store: SkillStore, calls: Calls, model: ScriptedModel, more: dict[str, Any]
+) -> None:
+    async def sent() -> str:
+        model.add(Turn("Ok."), Turn("Ok."))
+        for made in (await calls.chat(**more), await calls.messages(**more)):
+            if more.get("stream"):
+                _ = [chunk async for chunk in made]
+        return json.dumps(calls.bodies()[-2:])
+
+    before = await sent()
+    install_litellm_hook()
+    with_it = await sent()
+    remove_litellm_hook()
+    assert with_it == before
+
+
+async def test_once_it_is_removed_a_container_is_litellms_again(
+    store: SkillStore, calls: Calls, model: ScriptedModel
+) -> None:
+    install_litellm_hook()
+    remove_litellm_hook()
+    model.add(Turn("Ok."))
+    await calls.chat("anthropic", container=asking("counter"))
+    assert calls.bodies()[0]["container"] == asking("counter")
+
+
+@pytest.mark.usefixtures("installed")
+def test_sync_calls_with_skills_are_refused_with_the_way_to_go(model: ScriptedModel) -> None:
+    given = {"messages": HELLO, "api_base": model.url, "api_key": KEY, "container": asking("counter")}
+    with pytest.raises(litellm.BadRequestError, match=r"sync calls have no hooks.*jupyter_skills\.completion"):
+        litellm.completion("openai/scripted", **given)
+    with pytest.raises(litellm.BadRequestError, match=r"sync calls have no hooks.*acreate"):
+        litellm.anthropic.messages.create(model="anthropic/scripted", max_tokens=5, **given)
+    given["container"] = {"skills": [{"skill_id": "pptx"}]}
+    with pytest.raises(litellm.BadRequestError, match="Only Anthropic's own API"):
+        litellm.completion(model="openai/scripted", **given)
+    assert not model.requests
+
+
+@pytest.mark.usefixtures("installed")
+def test_other_sync_calls_go_their_way(model: ScriptedModel) -> None:
+    model.add(Turn("Ok."), Turn("Ok."))
+    given = {"messages": HELLO, "api_base": model.url, "api_key": KEY}
+    assert litellm.completion("openai/scripted", **given).choices[0].message.content == "Ok."
+    native = {"skills": [{"type": "anthropic", "skill_id": "pptx"}]}
+    given["api_base"] = model.root
+    litellm.completion("anthropic/scripted", **given, container=native)
+    assert model.requests[-1].body["container"] == native
+
+
+@pytest.mark.usefixtures("installed")
+async def test_our_own_sync_call_works_inside_a_running_loop(model: ScriptedModel) -> None:
+    model.add(Turn("Ok."))
+    given = {"api_base": model.url, "api_key": KEY, "run": "off"}
+    made = completion("openai/scripted", HELLO, skills=[skill("counter")], **given)
+    assert made.choices[0].message.content == "Ok."
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("shape", ["chat", "messages"])
+@pytest.mark.usefixtures("installed")
+async def test_other_callbacks_hear_of_one_call_with_the_usage_of_all_its_requests(
+    calls: Calls, model: ScriptedModel, listener: Listener, shape: str, stream: bool
+) -> None:
+    name = "openai/gpt-4o" if shape == "chat" else "anthropic/claude-sonnet-4-5"
+    model.add(Turn("", [LOAD], usage=(1000, 10)), Turn("Ok.", usage=(2000, 20)))
+    made = await getattr(calls, shape)(model=name, container=asking("counter"), stream=stream)
+    if stream:
+        _ = [chunk async for chunk in made]
+    await heard(listener.succeeded)
+    ((provider, tokens, cost),) = listener.succeeded
+    assert (provider, tokens) == (name.partition("/")[0], 3030)
+    per_token = litellm.model_cost[name.partition("/")[2]]
+    assert cost == pytest.approx(3000 * per_token["input_cost_per_token"] + 30 * per_token["output_cost_per_token"])
+    assert len([kwargs for kwargs in listener.prepared if not kwargs.get("container")]) >= 2, "each request is prepared"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("shape", ["chat", "messages"])
+async def test_other_callbacks_hear_of_a_call_that_was_ended(
+    store: SkillStore, calls: Calls, model: ScriptedModel, listener: Listener, shape: str, stream: bool
+) -> None:
+    install_litellm_hook(max_steps=1)
+    try:
+        model.add(Turn("", [LOAD], usage=(1000, 10)))
+        await all_of(getattr(calls, shape)(container=asking("counter"), stream=stream), stream)
+    finally:
+        remove_litellm_hook()
+    await heard(listener.succeeded)
+    assert [tokens for _, tokens, _ in listener.succeeded] == [1010]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("shape", ["chat", "messages"])
+@pytest.mark.usefixtures("installed")
+async def test_functions_as_callbacks_hear_of_one_call_too(
+    calls: Calls, model: ScriptedModel, shape: str, stream: bool
+) -> None:
+    heard_of: list[int] = []
+
+    async def hear(kwargs: Any, response: Any, start_time: Any, end_time: Any) -> None:
+        heard_of.append(response.usage.total_tokens)
+
+    litellm.success_callback.append(hear)
+    try:
+        model.add(Turn("", [LOAD], usage=(1000, 10)), Turn("Ok.", usage=(2000, 20)))
+        await all_of(getattr(calls, shape)(container=asking("counter"), stream=stream), stream)
+        await heard(heard_of)
+    finally:
+        for entries in (litellm.success_callback, litellm._async_success_callback):
+            entries[:] = [entry for entry in entries if entry is not hear]
+    assert heard_of == [3030]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("shape", ["chat", "messages"])
+@pytest.mark.usefixtures("installed")
+async def test_other_callbacks_hear_of_a_failure_once(
+    calls: Calls, model: ScriptedModel, listener: Listener, shape: str, stream: bool
+) -> None:
+    model.add(Turn("", [LOAD]), Turn(status=400, message="bad thing"))
+    with pytest.raises(litellm.BadRequestError):
+        await all_of(getattr(calls, shape)(container=asking("counter"), stream=stream), stream)
+    await heard(listener.failed)
+    assert listener.failed == ["BadRequestError"]
+
+
+async def all_of(call: Any, stream: bool) -> None:
+    made = await call
+    if stream:
+        _ = [chunk async for chunk in made]
+
+
+async def heard(events: list[Any]) -> None:
+    """litellm tells its callbacks later, by a worker of its own."""
+    from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
+
+    async with asyncio.timeout(10):
+        while not events:
+            await GLOBAL_LOGGING_WORKER.flush()
+            await asyncio.sleep(0.01)
+
+
+async def test_answers_of_litellms_cache_are_not_mixed_up(
+    installed: SkillStore, calls: Calls, model: ScriptedModel
+) -> None:
+    litellm.cache = litellm.Cache(type="local")
+    try:
+        model.add(Turn("Counted."), Turn("Painted."))
+        first = await calls.chat(container=asking("counter"), caching=True)
+        second = await calls.chat(container=asking("painter"), caching=True)
+    finally:
+        litellm.cache = None
+    assert (first.choices[0].message.content, second.choices[0].message.content) == ("Counted.", "Painted.")
+
+
+async def test_a_router_finds_it_too(installed: SkillStore, calls: Calls, model: ScriptedModel) -> None:
+    given = {"model": "openai/scripted", "api_base": model.url, "api_key": KEY}
+    router = litellm.Router(model_list=[{"model_name": "mine", "litellm_params": given}])
+    model.add(Turn("", [LOAD]), Turn("Ok."))
+    answer = await router.acompletion("mine", HELLO, container=asking("counter"), temperature=0.5)
+    assert answer.choices[0].message.content == "Ok."
+    assert [body["temperature"] for body in calls.bodies()] == [0.5, 0.5]
+
+
+def test_a_proxys_callback_is_the_same_one_each_time() -> None:
+    from jupyter_skills import litellm_hook
+
+    assert litellm_hook.skills_hook is skills_hook
+    assert type(skills_hook).__mro__[1].__name__ == "CustomLogger"
+
+
+async def test_a_hundred_calls_at_once_with_different_skills_do_not_mix(
+    store: SkillStore, calls: Calls, model: ScriptedModel
+) -> None:
+    names = [f"skill-{number:03}" for number in range(100)]
+    for name in names:
+        await store.create(skill(name, f"The word is word-of-{name}. " * 20))
+    model.add(
+        *[
+            Exchange(f"About {name}!", [Turn("", [Call("load_skill", {"name": name})]), Turn(f"Answer about {name}.")])
+            for name in names
+        ]
+    )
+    install_litellm_hook()
+    try:
+        made = await asyncio.gather(*[one(calls, number, name) for number, name in enumerate(names)])
+    finally:
+        remove_litellm_hook()
+    assert made == [f"Answer about {name}." for name in names]
+    assert len(model.requests) == 200
+    for request in model.requests:
+        text = json.dumps(request.body)
+        (name,) = [name for name in names if f"About {name}!" in text]
+        assert request.headers["authorization"] == f"Bearer key-of-{name}"
+        assert request.body["temperature"] == int(name[-3:]) / 100
+        assert {other for other in names if other in text} == {name}
+
+
+async def one(calls: Calls, number: int, name: str) -> str:
+    """One of many; every third in a stream, every fifth in Anthropic's shape as an adapter translates it."""
+    given: dict[str, Any] = {
+        "messages": [{"role": "user", "content": f"About {name}!"}],
+        "api_key": f"key-of-{name}",
+        "temperature": number / 100,
+        "container": asking(name),
+        "stream": number % 3 == 0,
+    }
+    if number % 5 == 0:
+        made = await calls.messages("hosted_vllm", **given)
+        if given["stream"]:
+            deltas = [event.get("delta", {}) for event in events_in([chunk async for chunk in made])]
+            return "".join(delta.get("text", "") for delta in deltas)
+        return made["content"][-1]["text"]  # type: ignore[no-any-return]
+    made = await calls.chat(**given)
+    if given["stream"]:
+        return "".join([chunk.choices[0].delta.content or "" async for chunk in made])
+    return made.choices[0].message.content  # type: ignore[no-any-return]
+
+
+@pytest.mark.docker
+async def test_sandboxes_of_calls_at_once_are_their_own(store: SkillStore, calls: Calls, model: ScriptedModel) -> None:
+    names = [f"note-{number}" for number in range(6)]
+    for name in names:
+        await store.create(skill(name))
+    look = "import os; print(sorted(os.listdir('.')), 'secret' in globals())"
+    model.add(
+        *[
+            Exchange(
+                f"About {name}!",
+                [
+                    Turn("", [python(look)]),
+                    Turn("", [python(f"secret = 1; open('{name}.txt', 'w').write('{name}')")]),
+                    Turn("", [python(look)]),
+                    Turn("Done."),
+                ],
+            )
+            for name in names
+        ]
+    )
+    install_litellm_hook()
+    try:
+        prompts = [[{"role": "user", "content": f"About {name}!"}] for name in names]
+        made = await asyncio.gather(
+            *[calls.chat(messages=prompt, container=asking(name)) for prompt, name in zip(prompts, names, strict=True)]
+        )
+    finally:
+        remove_litellm_hook()
+    for name, answer in zip(names, made, strict=True):
+        assert [file["path"] for file in answer._litellm_generated_files] == [f"{name}.txt"]
+        results = [message["content"] for message in answer._jupyter_skills["messages"] if message["role"] == "tool"]
+        assert "[] False" in results[0]
+        assert f"['{name}.txt'] True" in results[2]
+
+
+async def test_to_look_for_a_skill_makes_no_store(calls: Calls, model: ScriptedModel) -> None:
+    from jupyter_skills.store.location import has_store
+
+    install_litellm_hook()
+    try:
+        with pytest.raises(litellm.BadRequestError, match="There is no skill 'litellm:nothing'"):
+            await calls.chat(container=asking("nothing"))
+    finally:
+        remove_litellm_hook()
+    assert not has_store()
