@@ -98,7 +98,7 @@ report = [times[alone], times[ours]]
 
 async def main() -> None:
     """Measures everything and prints the table."""
-    print(f"{machine()}\n")
+    print(f"{machine('ipykernel', 'litellm')}\n")
     rows: list[Row] = [("figure", "measured", "bound", "holds")]
     exchanges = [Exchange(f"{count} chunks", [Turn(_text(count), piece=4)]) for count in CHUNKS]
     with ScriptedModel([*exchanges, Exchange("Hi", [Turn("Hello.")])]) as model:

@@ -11,13 +11,10 @@ It takes about half a minute, needs no model, and exits with status 0 whatever i
 
 from __future__ import annotations
 
-import os
-import platform
 import statistics
-from importlib.metadata import version
 from typing import Any
 
-from measuring import Row, judged, local_kernel, reported, run, show
+from measuring import Row, judged, local_kernel, machine, reported, run, show
 
 ROUNDS = 30
 
@@ -57,7 +54,7 @@ def noted(self, bundle):
     shown.append(time.perf_counter())
 
 def executor(someone):
-    approver = approver_for("ask", [Remembering(Consents(), Person(shell))], someone=someone)
+    approver = approver_for("ask", [Remembering(Consents(), Person(shell, lambda _: None))], someone=someone)
     return AfterConsent(None, approver, trusts=lambda _: True, lay_out=lambda _: "")
 
 async def question():
@@ -89,7 +86,7 @@ async def refused():
 """
 
 # Nobody is there, as far as the kernel knows; the question is to be put all the same.
-ASKED = "person.somebody = lambda _: True\nfirst = await question()\nreport = first"
+ASKED = "person.can_answer = lambda _: True\nfirst = await question()\nreport = first"
 WARM = "report = [[await question(), plain()] for _ in range({rounds})]"
 REFUSED = "report = [await refused() for _ in range({rounds})]"
 PREPARED = "prepare()\nawait asyncio.sleep(3)\nreport = 0"
@@ -97,11 +94,7 @@ PREPARED = "prepare()\nawait asyncio.sleep(3)\nreport = 0"
 
 async def main() -> None:
     """Measures everything and prints the table."""
-    load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
-    print(
-        f"{os.cpu_count()} cores, load average {load}, Python {platform.python_version()}, "
-        f"ipykernel {version('ipykernel')}, ipywidgets {version('ipywidgets')}\n"
-    )
+    print(f"{machine('ipykernel', 'ipywidgets')}\n")
     rows: list[Row] = [("figure", "measured", "bound", "holds")]
     async with local_kernel() as client:
         await reported(client, COMMON + "report = 0")

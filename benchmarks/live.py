@@ -9,13 +9,10 @@ It takes about half a minute, needs no model, and exits with status 0 whatever i
 
 from __future__ import annotations
 
-import os
-import platform
 import statistics
-from importlib.metadata import version
 from typing import Any
 
-from measuring import Row, judged, local_kernel, reported, run, show, spread
+from measuring import Row, judged, local_kernel, machine, reported, run, show, spread
 
 REPEATS = 200
 MOST_OVER_CELL = 5.0  # ms
@@ -98,11 +95,7 @@ async def main() -> None:
     middle = statistics.median(late)
     rows.append(judged("from a print to its update", f"{middle:.1f} ms", middle, MOST_LATE, "ms"))
     rows.append(("  median and quartiles", spread(late), "", ""))
-    load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
-    print(
-        f"{os.cpu_count()} cores, load average {load}, Python {platform.python_version()}, "
-        f"ipykernel {version('ipykernel')}\n"
-    )
+    print(f"{machine('ipykernel')}\n")
     show(rows)
 
 

@@ -48,7 +48,7 @@ print((time.perf_counter() - began) * 1000)
 
 async def main() -> None:
     """Measures everything and prints the table."""
-    print(f"{machine()}\n")
+    print(f"{machine('ipykernel', engine=True)}\n")
     rows: list[Row] = [("figure", "measured", "bound", "holds")]
     rows += await loading()
     rows += await warm_calls(CALLS)

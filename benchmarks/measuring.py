@@ -1,4 +1,4 @@
-"""What the benchmarks of the sandbox share: both kinds of kernels, calls that are timed, rows of a table.
+"""What the benchmarks share: both kinds of kernels, calls that are timed, a heading, rows of a table.
 
 Not a program of its own. Figures are medians of what was measured turn by turn in one run, so that their ratios and
 differences travel from one machine to another.
@@ -57,16 +57,21 @@ def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
         asyncio.run(main())
 
 
-def machine() -> str:
-    """The machine and the programs that figures depend on, in a line."""
+def machine(*packages: str, engine: bool = False) -> str:
+    """The machine and the programs that figures depend on, in a line.
+
+    Args:
+        packages: Those whose versions matter.
+        engine: Whether the Docker engine's does.
+    """
     load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
-    engine = Engine()
-    server = engine.info()["ServerVersion"]
-    engine.close()
-    return (
-        f"{os.cpu_count()} cores, load average {load}, Python {platform.python_version()}, "
-        f"ipykernel {version('ipykernel')}, Docker engine {server}"
-    )
+    parts = [f"{os.cpu_count()} cores", f"load average {load}", f"Python {platform.python_version()}"]
+    parts += [f"{package} {version(package)}" for package in packages]
+    if engine:
+        docker = Engine()
+        parts.append(f"Docker engine {docker.info()['ServerVersion']}")
+        docker.close()
+    return ", ".join(parts)
 
 
 def show(rows: Sequence[tuple[str, ...]]) -> None:

@@ -10,14 +10,11 @@ It takes about a minute, needs no model, and exits with status 0 whatever it fin
 
 from __future__ import annotations
 
-import os
-import platform
 import statistics
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 
-from measuring import Row, judged, local_kernel, reported, run, show
+from measuring import Row, judged, local_kernel, machine, reported, run, show
 
 PER_SECOND, SECONDS = 50, 10
 COUNTS = (5_000, 10_000, 20_000, 40_000)
@@ -116,11 +113,7 @@ report = (await cost(turn, text)) - (await cost(idle, text))
 
 async def main() -> None:
     """Measures everything and prints the table."""
-    load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
-    print(
-        f"{os.cpu_count()} cores, load average {load}, Python {platform.python_version()}, "
-        f"ipykernel {version('ipykernel')}, markdown-it-py {version('markdown-it-py')}\n"
-    )
+    print(f"{machine('ipykernel', 'markdown-it-py')}\n")
     rows: list[Row] = [("figure", "measured", "bound", "holds")]
     async with local_kernel() as client:
         await reported(client, COMMON + "report = 0")

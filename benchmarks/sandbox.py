@@ -102,7 +102,7 @@ QUICK = Counts(2, 20, 3, 2, 2, 3, 2, 2, 2, 10, 3, 2, 2, 2, 1)
 async def main(arguments: argparse.Namespace) -> None:
     """Measures everything and prints the tables."""
     counts = QUICK if arguments.quick else Counts()
-    print(f"{machine()}\n", flush=True)
+    print(f"{machine('ipykernel', engine=True)}\n", flush=True)
     if arguments.only != "peers":
         rows: list[Row] = [("figure", "measured", "bound", "holds")]
         work: list[Callable[[], Coroutine[Any, Any, list[Row]]]] = [
@@ -134,7 +134,7 @@ async def main(arguments: argparse.Namespace) -> None:
         print(flush=True)
     if arguments.only != "ours":
         await sandbox_peers.main(counts.peers, arguments.peer_image)
-    print(f"\nafterwards: {machine()}")
+    print(f"\nafterwards: {machine('ipykernel', engine=True)}")
 
 
 async def pictures(size: int, times: int) -> list[Row]:

@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=5.0)
     options = parser.parse_args()
     bodies = [archive(number, int(options.megabytes * 1e6)) for number in range(options.uploads)]
-    print(machine())
+    print(machine("jupyter-server"))
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "JUPYTER_SKILLS_DB": f"sqlite:///{folder}/skills.sqlite3"}
         with jupyter("server", Path(folder), environment) as url:

@@ -28,7 +28,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from measuring import Row, judged, run, show, spread, timed
+from measuring import Row, judged, machine, run, show, spread, timed
 from sqlalchemy.engine import Connection
 
 from jupyter_skills.skills.files import FileEntry, MemoryFiles
@@ -81,11 +81,7 @@ if __name__ == "__main__":
 
 async def main() -> None:
     """Measures everything and prints the table."""
-    load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
-    print(
-        f"{os.cpu_count()} cores, load average {load}, {platform.system()}, Python {platform.python_version()}, "
-        f"SQLite {sqlite3.sqlite_version}, {ARGUMENTS.skills:,} skills\n"
-    )
+    print(f"{machine()}, {platform.system()}, SQLite {sqlite3.sqlite_version}, {ARGUMENTS.skills:,} skills\n")
     rows: list[Row] = [("figure", "measured", "bound", "holds")]
     for name, place in (("SQLite", in_a_file), ("PostgreSQL", on_a_server)):
         try:

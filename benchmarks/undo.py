@@ -10,17 +10,14 @@ It takes about half a minute and 2 GB of memory, needs no kernel, and exits with
 
 from __future__ import annotations
 
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from measuring import Row, judged, show
+from measuring import Row, judged, machine, show
 
 from jupyter_skills.namespace.snapshot import Snapshot
 from jupyter_skills.settings import JupyterSkills
@@ -76,11 +73,7 @@ def long_lists() -> Names:
 
 def main() -> None:
     """Measures everything and prints the table."""
-    load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
-    print(
-        f"{os.cpu_count()} cores, load average {load}, Python {platform.python_version()}, "
-        f"numpy {version('numpy')}, pandas {version('pandas')}\n"
-    )
+    print(f"{machine('numpy', 'pandas')}\n")
     rows: list[Row] = [("figure", "measured", "bound", "holds")]
     for title, make in (("500 names, 1 GB of arrays", crowded), ("lists too long", long_lists)):
         rows += figures(title, make(), bounded=True)

@@ -1,4 +1,4 @@
-"""Words for people: sizes, long lists, and what strangers wrote."""
+"""Words for people: sizes, long texts and lists, and what strangers wrote."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ def tokens(text: str) -> int:
 def count(number: int, noun: str) -> str:
     """A number with its noun: ``1 file``, ``1,100 files``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most this many characters; one that was cut ends in ``…``."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def first_rows(rows: Sequence[str], most: int) -> list[str]:

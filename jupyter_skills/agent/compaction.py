@@ -15,7 +15,7 @@ from jupyter_skills.agent.tool_names import LOAD_SKILL, READ_FILE
 from jupyter_skills.execution.output import bounded
 from jupyter_skills.models.client import Message
 from jupyter_skills.models.messages import answered_calls, media_tokens, text_in
-from jupyter_skills.words import CHARACTERS_PER_TOKEN
+from jupyter_skills.words import CHARACTERS_PER_TOKEN, shortened
 
 Exchange = list[Message]
 
@@ -46,11 +46,11 @@ def compacted(exchanges: Sequence[Exchange], room: int) -> list[Exchange]:
     kept = _Sized(exchanges)
     if size(kept.exchanges[-1][:1]) > room:
         return kept.exchanges
-    for shortened in (_without_media, _with_short_results):
+    for step in (_without_media, _with_short_results):
         for index in range(len(kept.exchanges) - 1):
             if kept.total <= room:
                 return kept.exchanges
-            kept.replace(index, shortened(kept.exchanges[index]))
+            kept.replace(index, step(kept.exchanges[index]))
     left = _Left()
     gone = 0
     while gone < len(kept.exchanges) - 1 and left.size + kept.total > room:
@@ -61,9 +61,9 @@ def compacted(exchanges: Sequence[Exchange], room: int) -> list[Exchange]:
     names = _SKILLS if left.size + kept.total <= room else _SKILLS[:1]
     last = kept.exchanges[-1]
     short = _Sized([*left.exchange(names), *kept.exchanges[gone:]])
-    for shortened in (_without_media, _with_short_results):
+    for step in (_without_media, _with_short_results):
         if short.total > room:
-            last = [*last[:1], *shortened(last[1:])]
+            last = [*last[:1], *step(last[1:])]
             short.replace(-1, last)
     return short.exchanges if short.total < sum(map(size, exchanges)) else list(exchanges)
 
@@ -167,5 +167,4 @@ def _heading(call: Mapping[str, Any], result: Message) -> tuple[str, str]:
 
 
 def _short(text: str) -> str:
-    words = " ".join(text[: 2 * _SHORT_QUOTE].split())
-    return words if len(words) <= _SHORT_QUOTE else words[: _SHORT_QUOTE - 1] + "…"
+    return shortened(" ".join(text[: 2 * _SHORT_QUOTE].split()), _SHORT_QUOTE)

@@ -6,6 +6,8 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from jupyter_skills.words import shortened
+
 Choice = Literal["run", "code", "skill", "edit", "decline"]
 """What a person may choose: run it; run it and don't ask again for exactly this code; allow this skill in this
 session; take the code into a cell of one's own; decline."""
@@ -18,8 +20,7 @@ LONGEST_REASON = 500
 
 def reason_of(words: str) -> str:
     """What someone said of why they decline, in one line and no longer than a reason may be."""
-    line = " ".join(words.split())
-    return line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 1]}…"
+    return shortened(" ".join(words.split()), LONGEST_REASON)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 
 from jupyter_skills.context.parts import Part, merged
 from jupyter_skills.errors import SkillsError, UsageProblem
+from jupyter_skills.words import shortened
 
 _CANDIDATE = re.compile(r"\$`([^`\r\n]*)`")
 _FORMULA_ENDS = re.compile(r"\$(?!`)")  # $`a`$`b` are two values side by side
@@ -128,4 +129,4 @@ def _told(error: Exception) -> str:
 
 
 def _named(text: str) -> str:
-    return text if len(text) <= _NAMED else f"{text[: _NAMED - 1]}…"
+    return shortened(text, _NAMED)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
+from jupyter_skills import words
 from jupyter_skills.execution.output import bounded
 
 Redact = Callable[[str], str]
@@ -114,7 +115,7 @@ class _Short(reprlib.Repr):
         except Exception as error:  # noqa: BLE001 -- an object's own code may raise anything
             return f"<{type(x).__name__}: its repr raises {type(error).__name__}>"
         text = cleaned(text, self.maxother, self._redact)[0]
-        return text if len(text) <= self.maxother else f"{text[: self.maxother - 1]}…"
+        return words.shortened(text, self.maxother)
 
 
 def brief(value: object, most: int, redact: Redact = str) -> str:
@@ -132,4 +133,4 @@ def brief(value: object, most: int, redact: Redact = str) -> str:
     cut = text if len(text) <= most + 1 else text[: most + 1]
     line = cut.replace("\\", "\\\\") if "\n" in cut and "\\" in cut else cut
     line = line.replace("\r", "\\r").replace("\n", "\\n").replace("\t", "\\t")
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return words.shortened(line, most)

@@ -44,8 +44,8 @@ def type_name(kind: type) -> str:
 
 def short(name: str) -> str:
     """A name in one short line in which nothing acts."""
-    name = words.plain(name[: _LONGEST_NAME + 1]).replace("\n", " ").replace("\t", " ")
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+    line = words.plain(name[: _LONGEST_NAME + 1]).replace("\n", " ").replace("\t", " ")
+    return words.shortened(line, _LONGEST_NAME)
 
 
 def _described(thing: Any) -> str:

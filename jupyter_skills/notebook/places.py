@@ -69,12 +69,13 @@ class Places:
     def _approver(self) -> Approver:
         from jupyter_skills.approval.memory import Remembering
         from jupyter_skills.approval.policy import Always, approver_for
-        from jupyter_skills.notebook.consent.person import prepare, somebody
+        from jupyter_skills.notebook.audience import can_answer
+        from jupyter_skills.notebook.consent.person import prepare
 
         if self._consent_given:
             return Always(granted=True, by="-y")
         session = self._session
-        someone, policy = somebody(session.shell), session.settings.approval
+        someone, policy = can_answer(session.shell), session.settings.approval
         if someone and policy == "ask":
             prepare()
         return approver_for(policy, [Remembering(session.consents, session.person)], someone=someone)

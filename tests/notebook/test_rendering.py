@@ -27,7 +27,7 @@ from jupyter_skills.execution.result import Display, Execution, Image
 from jupyter_skills.markup.highlight import STYLES, coloured
 from jupyter_skills.markup.markdown import to_html
 from jupyter_skills.models.client import TextDelta, Usage
-from jupyter_skills.notebook.render import watched
+from jupyter_skills.notebook.audience import can_answer, watched
 from jupyter_skills.notebook.render.growing import PAGE
 from jupyter_skills.notebook.render.notebook import NotebookRenderer
 from jupyter_skills.notebook.render.throttle import PAUSES_PER_UPDATE, SHORTEST_PAUSE, Throttle
@@ -194,9 +194,10 @@ def test_nothing_that_would_act_in_a_terminal_is_published(output: Output, live:
 def test_somebody_watches_who_could_type(output: Output) -> None:
     shell = InteractiveShell.instance()
     assert watched(shell) == sys.stdout.isatty()
+    assert can_answer(shell) == sys.stdin.isatty()
     for takes_input in (True, False):
         shell.kernel = SimpleNamespace(_allow_stdin=takes_input)
-        assert watched(shell) == takes_input
+        assert watched(shell) == can_answer(shell) == takes_input
 
 
 # -- when it is shown

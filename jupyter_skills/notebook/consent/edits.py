@@ -9,6 +9,8 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from jupyter_skills.words import shortened
+
 _MARK = re.compile(r"^# .*\[edit-([0-9a-f]{8})\]$", re.MULTILINE)
 _HEAD = "# The model's code, yours now: change it as you like, and run it. [edit-{}]"
 _MOST_KEPT = 50  # cells that were not run yet
@@ -132,7 +134,7 @@ def _told(taken: _Taken, cell: str, result: Any) -> str:
     error = getattr(result, "error_before_exec", None) or getattr(result, "error_in_exec", None)
     told = f"they {'changed it and ran it' if changed else 'ran it as it was'}; "
     told += "it ended well." if error is None else f"it failed with {_compact(error)}"
-    return told + (f"\nWhat they ran:\n{_cut(cell, _LONGEST_CODE)}" if changed else "")
+    return told + (f"\nWhat they ran:\n{shortened(cell, _LONGEST_CODE)}" if changed else "")
 
 
 def _is_cell_magic(code: str) -> bool:
@@ -141,7 +143,7 @@ def _is_cell_magic(code: str) -> bool:
 
 def _begin(code: str) -> str:
     first, _, rest = code.strip().partition("\n")
-    return _cut(first, _LONGEST_BEGIN) + (" …" if rest else "")
+    return shortened(first, _LONGEST_BEGIN) + (" …" if rest else "")
 
 
 def _compact(error: BaseException) -> str:
@@ -149,8 +151,4 @@ def _compact(error: BaseException) -> str:
         text = f"{type(error).__name__}: {error}"
     except Exception:  # noqa: BLE001 -- the user's own class, and its text may be beyond having
         text = type(error).__name__
-    return _cut(" ".join(text.split()), _LONGEST_ERROR)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return shortened(" ".join(text.split()), _LONGEST_ERROR)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -13,7 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from jupyter_skills.agent.called import Called, read_call
 from jupyter_skills.approval.request import ApprovalRequest
 from jupyter_skills.notebook.names import users_names
-from jupyter_skills.words import first_names, first_rows, plain
+from jupyter_skills.words import first_names, first_rows, plain, shortened
 
 if TYPE_CHECKING:
     from jupyter_skills.look import Look, Touch
@@ -34,6 +34,8 @@ _TOUCHES = (
 )
 _NOT_SEEN = "not all of what it does can be seen from here"
 _NOTHING = "nothing of yours that can be seen"
+
+_module_dict: Any = vars(ModuleType)["__dict__"]  # a module's class may put a property in front of it
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Facts:
 
 
 def facts_of(shell: InteractiveShell, request: ApprovalRequest) -> Facts:
-    """What can be said of the code of a request; where it can't be looked at, just that.
+    """What can be said of the code of a request.
 
     Args:
         shell: Where it would run.
@@ -74,17 +76,14 @@ def facts_of(shell: InteractiveShell, request: ApprovalRequest) -> Facts:
     return _facts(question, (), look_at(shell, request.code))
 
 
-def look_at(shell: InteractiveShell, code: str) -> Look | None:
-    """The static look at code that would run in a shell; None if that fails."""
-    names = users_names(shell)
-    try:
-        from jupyter_skills.look import look
+def look_at(shell: InteractiveShell, code: str) -> Look:
+    """The static look at code that would run in a shell."""
+    from jupyter_skills.look import look
 
-        with suppress(SyntaxError):  # the look says so
-            code = shell.transform_cell(code)
-        return look(code, names, modules_of(shell.user_ns, names))
-    except Exception:  # noqa: BLE001 -- code that can't be looked at is asked about all the same
-        return None
+    names = users_names(shell)
+    with suppress(Exception):  # such code does not run; the look takes it as it stands
+        code = shell.transform_cell(code)
+    return look(code, names, modules_of(shell.user_ns, names))
 
 
 def modules_of(namespace: dict[str, Any], names: Sequence[str]) -> dict[str, str]:
@@ -96,15 +95,22 @@ def modules_of(namespace: dict[str, Any], names: Sequence[str]) -> dict[str, str
     for name in names:
         value = namespace.get(name)
         if issubclass(type(value), ModuleType):
-            path = object.__getattribute__(value, "__dict__").get("__name__")
+            path = _module_dict.__get__(value).get("__name__")
         elif type(value) in (FunctionType, BuiltinFunctionType, type):
-            home, own = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-            path = f"{home}.{own}" if isinstance(home, str) and home not in ("__main__", "builtins") else None
+            path = _path_of(value)
         else:
             path = None
-        if isinstance(path, str) and path:
+        if type(path) is str and path:
             found[name] = path
     return found
+
+
+def _path_of(value: Any) -> str | None:
+    home = getattr(value, "__module__", None)  # which code can set to anything
+    if type(home) is not str or home in ("__main__", "builtins"):
+        return None
+    own = value.__qualname__
+    return f"{home}.{own}" if type(own) is str else None
 
 
 def _of_tool(shell: InteractiveShell, request: ApprovalRequest, called: Called) -> Facts:
@@ -123,28 +129,13 @@ def _of_tool(shell: InteractiveShell, request: ApprovalRequest, called: Called) 
         rows.append(("not seen", (f"what {_words(called.path)} does: it is not Python that can be read here",)))
         return Facts(question, (f"Runs {_words(called.path)}: {_NOT_SEEN}.",), tuple(rows))
     rows.append(("looked at", (f"{_words(called.path)}; the lines are numbered as there",)))
-    found = _facts(question, tuple(rows), look_at_source(request.source, request.modules))
+    from jupyter_skills.look import look
+
+    found = _facts(question, tuple(rows), look(request.source, own=request.modules))
     return Facts(found.question, found.risks, tuple(row for row in found.rows if row[0] not in _NAMES))
 
 
-def look_at_source(source: str, own: Collection[str] = ()) -> Look | None:
-    """The static look at a file of Python; None if that fails.
-
-    Args:
-        source: The text of the file.
-        own: Names of modules that lie beside it, and are found before all others.
-    """
-    try:
-        from jupyter_skills.look import look
-
-        return look(source, own=own)
-    except Exception:  # noqa: BLE001 -- see look_at
-        return None
-
-
-def _facts(question: str, rows: tuple[tuple[str, tuple[str, ...]], ...], look: Look | None) -> Facts:
-    if look is None:
-        return Facts(question, (f"{_NOT_SEEN.capitalize()}.",), (*rows, ("not seen", ("what it does",))))
+def _facts(question: str, rows: tuple[tuple[str, tuple[str, ...]], ...], look: Look) -> Facts:
     more: list[tuple[str, tuple[str, ...]]] = []
     for kind in _NAMES:
         names = [_words(name) for name in getattr(look, kind)]
@@ -165,5 +156,4 @@ def _touches(kind: str, touches: Sequence[Touch]) -> list[tuple[str, tuple[str, 
 
 def _words(text: str) -> str:
     """Words that a stranger may have chosen: one line, bounded, with nothing that steers what shows them."""
-    line = plain(" ".join(text.split()))
-    return line if len(line) <= _LONGEST_WORDS else f"{line[: _LONGEST_WORDS - 1]}…"
+    return shortened(plain(" ".join(text.split())), _LONGEST_WORDS)

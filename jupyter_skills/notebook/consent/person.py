@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from IPython.core.interactiveshell import InteractiveShell
 
 from jupyter_skills.approval.request import ApprovalRequest, Decision
+from jupyter_skills.notebook.audience import can_answer
 from jupyter_skills.notebook.consent import card
 from jupyter_skills.notebook.consent.facts import Facts, facts_of
 from jupyter_skills.notebook.consent.typed import typed_decision
@@ -24,22 +24,15 @@ _WAITING = "waiting for your consent"
 _SILENCES = 2  # after so many questions without a report, in a row, no more buttons are tried
 
 
-def somebody(shell: InteractiveShell) -> bool:
-    """Whether there is a person who could answer the cell that runs now."""
-    kernel = getattr(shell, "kernel", None)
-    return bool(getattr(kernel, "_allow_stdin", False)) if kernel is not None else sys.stdin.isatty()
-
-
 def prepare() -> None:
     """Loads what a question needs, on a thread, while the model is still thinking."""
 
     def load() -> None:
-        from jupyter_skills.notebook.consent import buttons  # noqa: F401
+        import jupyter_skills.look
+        import jupyter_skills.notebook.consent.buttons  # noqa: F401
 
         with suppress(ImportError):
             import ipywidgets  # type: ignore[import-untyped]  # noqa: F401
-        with suppress(ImportError):
-            import jupyter_skills.look  # noqa: F401
 
     threading.Thread(target=load, name="jupyter-skills-consent", daemon=True).start()
 
@@ -59,7 +52,7 @@ class Person:
 
     async def decide(self, request: ApprovalRequest) -> Decision | None:
         """See ``Approver``."""
-        if not somebody(self._shell):
+        if not can_answer(self._shell):
             return None
         facts = facts_of(self._shell, request)
         if getattr(self._shell, "kernel", None) is None:

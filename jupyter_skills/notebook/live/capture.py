@@ -20,12 +20,12 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.interactiveshell import InteractiveShell
 
 from jupyter_skills.execution.heard import Heard
+from jupyter_skills.notebook.audience import watched
+from jupyter_skills.notebook.author import apart, sign, unsign, written_by
 from jupyter_skills.notebook.interrupt import Interrupts
-from jupyter_skills.notebook.live.author import apart, sign, unsign, written_by
 from jupyter_skills.notebook.live.page import Page, Terminal, UnwatchedPage, WatchedPage
 from jupyter_skills.notebook.live.patches import Patches
 from jupyter_skills.notebook.live.shown_errors import ShownErrors
-from jupyter_skills.notebook.render import watched
 
 Method = Callable[..., Any]
 _NEXT_INPUT = "The code wanted to put text into a cell of the notebook; that was left out."

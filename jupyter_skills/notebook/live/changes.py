@@ -11,8 +11,8 @@ from jupyter_skills.context.names import looks_secret
 from jupyter_skills.execution.result import Change
 from jupyter_skills.namespace.delta import Delta
 from jupyter_skills.namespace.snapshot import Snapshot
+from jupyter_skills.notebook.audience import watched
 from jupyter_skills.notebook.names import users_names
-from jupyter_skills.notebook.render import watched
 from jupyter_skills.settings import MEGABYTE
 from jupyter_skills.words import first_names, plain
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from jupyter_skills.execution.heard import Heard
 from jupyter_skills.execution.output import bounded
 from jupyter_skills.execution.result import Execution, OnOutput, Outcome
+from jupyter_skills.notebook.author import apart
 from jupyter_skills.notebook.interrupt import blocking
-from jupyter_skills.notebook.live.author import apart
 from jupyter_skills.notebook.live.capture import Capture
 from jupyter_skills.notebook.live.changes import Watch
 from jupyter_skills.notebook.live.files import FolderBefore

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 from IPython.core.interactiveshell import InteractiveShell
 
+from jupyter_skills.notebook.audience import watched
 from jupyter_skills.rendering import Renderer
-
-
-def watched(shell: InteractiveShell) -> bool:
-    """Whether a person watches what the cell that runs now shows."""
-    kernel = getattr(shell, "kernel", None)
-    # A frontend with a person before it takes input; nbclient, nbval and papermill do not, and nbval
-    # doesn't see updates of a display.
-    return bool(getattr(kernel, "_allow_stdin", False)) if kernel is not None else sys.stdout.isatty()
 
 
 def renderer_for(shell: InteractiveShell) -> Renderer:

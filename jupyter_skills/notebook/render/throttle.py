@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from jupyter_skills.notebook.live.author import apart
+from jupyter_skills.notebook.author import apart
 
 SHORTEST_PAUSE = 0.1
 """Seconds between the end of one update and the next."""

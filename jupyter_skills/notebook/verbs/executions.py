@@ -13,12 +13,12 @@ from jupyter_skills.agent.executor import Code, with_source
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.execution.result import Change
 from jupyter_skills.namespace.delta import Delta
+from jupyter_skills.notebook.audience import watched
 from jupyter_skills.notebook.log import Logged
-from jupyter_skills.notebook.render import watched
 from jupyter_skills.notebook.session import Session
 from jupyter_skills.notebook.verbs.verb import Verb, argument, say
 from jupyter_skills.settings import MEGABYTE
-from jupyter_skills.words import aligned, count, first_rows, plain
+from jupyter_skills.words import aligned, count, first_rows, plain, shortened
 
 _LONGEST_FIRST_LINE = 60
 _LONGEST_CONSENT = 50
@@ -107,7 +107,7 @@ def _entry(number: int, entry: Logged, *, timed: bool) -> tuple[str, ...]:
         run.tool.removeprefix(f"{run.skill}__") if run.skill else run.tool,
         run.skill,
         run.place,
-        run.consent if len(run.consent) <= _LONGEST_CONSENT else f"{run.consent[: _LONGEST_CONSENT - 1]}…",
+        shortened(run.consent, _LONGEST_CONSENT),
         run.outcome,
         str(len(run.changes) or ""),
         first[:_LONGEST_FIRST_LINE] + (" …" if cut else ""),

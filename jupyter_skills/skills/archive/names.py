@@ -7,8 +7,10 @@ import unicodedata
 
 from jupyter_skills.errors import InvalidArchive
 from jupyter_skills.skills.files import MOST_FILES
+from jupyter_skills.words import shortened
 
 _LONGEST_PART, _LONGEST_PATH, _DEEPEST = 255, 1024, 64
+_LONGEST_SHOWN = 120
 # A Finder archive holds a twin of every file, and one from a developer's folder what is skipped anyway.
 MOST_NAMES = 4 * MOST_FILES
 _RENAME = "Rename it, and zip the skill again"
@@ -71,7 +73,7 @@ class TakenNames:
 
 def shown(name: str) -> str:
     """A name in quotes, without anything that a terminal would obey, and of bearable length."""
-    return repr(name if len(name) <= 120 else f"{name[:119]}…")
+    return repr(shortened(name, _LONGEST_SHOWN))
 
 
 def too_many(most: int) -> InvalidArchive:

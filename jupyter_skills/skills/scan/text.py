@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from jupyter_skills.skills.scan.rules import Level
+from jupyter_skills.words import shortened
 
 LONGEST_EXCERPT = 110
 
@@ -68,7 +69,7 @@ def excerpt(text: str, start: int, end: int) -> str:
     first = max(text.rfind("\n", max(0, start - 30), start) + 1, start - 30)
     last = text.find("\n", end, end + 200)
     shown = " ".join(visible(text[first : min(end + 200 if last < 0 else last, start + 400)]).split())
-    return shown if len(shown) <= LONGEST_EXCERPT else shown[: LONGEST_EXCERPT - 1] + "…"
+    return shortened(shown, LONGEST_EXCERPT)
 
 
 def hidden_text(text: str, code: bool) -> Iterator[tuple[int, int, Level, str]]:

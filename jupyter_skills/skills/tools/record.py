@@ -15,6 +15,7 @@ from jsonschema.exceptions import ValidationError
 from referencing import Registry
 
 from jupyter_skills.skills.tools.command import Convention
+from jupyter_skills.words import shortened
 
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1024  # OpenAI refuses a whole request for a longer one
@@ -125,8 +126,7 @@ def sound(text: str) -> str:
 
 def described(text: str) -> str:
     """A description of the length that providers take."""
-    text = sound(text)
-    return text if len(text) <= LONGEST_DESCRIPTION else f"{text[: LONGEST_DESCRIPTION - 1]}…"
+    return shortened(sound(text), LONGEST_DESCRIPTION)
 
 
 def fit_for_providers(schema: dict[str, Any]) -> dict[str, Any]:
