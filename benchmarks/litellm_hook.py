@@ -151,7 +151,7 @@ AT_ITS_BEST = {
 
 async def main() -> None:
     """Measures everything and prints the table."""
-    print(f"{machine()}\n")
+    print(f"{machine('litellm', engine=True)}\n")
     rows: list[Row] = [("figure", "measured", "bound", "holds")]
     with tempfile.TemporaryDirectory() as folder:
         async with SkillStore(f"sqlite:///{folder}/skills.db", user=USER) as store:
