@@ -51,6 +51,7 @@ class Wishes:
         others: Tools of the caller's own; see ``Turn``.
         compacts: See ``Turn``.
         router: Where code runs; if not given, a sandbox is made for the turn and ended after it.
+        isolated: Called for that sandbox; one with the usual limits if not given.
         client: Reaches the model; litellm if not given.
         redactor: Takes secrets out of all that is sent; the environment's if not given.
         emit: Told of everything that happens.
@@ -71,6 +72,7 @@ class Wishes:
     others: Sequence[Mapping[str, Any]] = ()
     compacts: bool = True
     router: Router | None = None
+    isolated: Callable[[], Isolated] | None = None
     client: ModelClient | None = None
     redactor: Redactor | None = None
     emit: Emit = discard
@@ -107,7 +109,8 @@ async def turn_for(wishes: Wishes, conversation: Conversation, loaded: Sequence[
     conversation.continued_by(model)
     router, own = wishes.router, None
     if router is None:
-        router, own = _own_router(wishes.run or settings.place, forced=wishes.run is not None)
+        isolated = wishes.isolated or _usual_isolated
+        router, own = _own_router(wishes.run or settings.place, isolated, forced=wishes.run is not None)
     try:
         given = [entry.skill.name for entry in entries if given_at_once(entry, settings.disclosure)]
         shelf = Shelf(entries, conversation, given)
@@ -174,17 +177,21 @@ def _usual_client(tool_calls: str, tries: int) -> ModelClient:
     return usual_client(tool_calls, tries)
 
 
-def _own_router(place: str, *, forced: bool) -> tuple[Router, Sandbox | None]:
+def _own_router(place: str, isolated: Callable[[], Isolated], *, forced: bool) -> tuple[Router, Sandbox | None]:
     if place == "off":
         return Router(None), None
     if place != "docker":
         raise UsageProblem(f"Code can't run in '{place}' here", "Use run='docker' or run='off'")
+    executor = isolated()
+    return Router(executor, forced=forced), executor.sandbox
+
+
+def _usual_isolated() -> Isolated:
     from jupyter_skills.sandbox.kernel import IsolatedKernel
     from jupyter_skills.sandbox.settings import DockerSandbox
 
     limits = DockerSandbox()
-    sandbox = IsolatedKernel(limits)
-    return Router(Isolated(sandbox, limits.timeout), forced=forced), sandbox
+    return Isolated(IsolatedKernel(limits), limits.timeout)
 
 
 async def _loaded(skill: SkillLike) -> LoadedSkill:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jupyter_skills.litellm_hook.hook import SkillsHook
+    from jupyter_skills.sandbox.settings import DockerSandbox
     from jupyter_skills.store.store import SkillStore
 
     skills_hook: SkillsHook
@@ -22,6 +23,8 @@ def install_litellm_hook(
     user: str | None = None,
     max_steps: int | None = None,
     max_cost: float | None = None,
+    sandbox: DockerSandbox | None = None,
+    most_sandboxes: int | None = None,
 ) -> None:
     """Lets ``litellm.acompletion`` and ``litellm.anthropic.messages.acreate`` take skills of ours.
 
@@ -37,10 +40,13 @@ def install_litellm_hook(
         user: Whose skills; see ``SkillStore``. In a proxy it is the proxy's user, whatever is said here.
         max_steps: How many requests one call may send to the model; ``JupyterSkills.max_steps`` if not given.
         max_cost: US dollars that they may cost together.
+        sandbox: What each call's sandbox is held to, as in ``DockerSandbox(timeout=30)``.
+        most_sandboxes: How many sandboxes there may be at once, 8 if not given; code of further calls waits.
     """
     from jupyter_skills.litellm_hook.installation import install
 
-    install(store=store, user=user, max_steps=max_steps, max_cost=max_cost)
+    given = {"most_sandboxes": most_sandboxes} if most_sandboxes is not None else {}
+    install(store=store, user=user, max_steps=max_steps, max_cost=max_cost, sandbox=sandbox, **given)
 
 
 def remove_litellm_hook() -> None:

@@ -47,8 +47,11 @@ class SkillsProvider(CustomLLM):
                         yield await litellm_answers.chunk(number, order.model, piece)
                         continue
                     response = _marked(piece)
+                    counter = await litellm_answers.chunk(number, order.model, "")
+                    counter.usage = response.usage  # litellm counts none that comes with the last chunk
+                    yield counter
                     carrier = await litellm_answers.chunk(number, order.model, "")
-                    carrier.usage = response.usage  # litellm leaves out that of the last
+                    carrier.provider_specific_fields = {}  # a proxy drops further fields of chunks without it
                     put_on(carrier, marks(piece.answer, piece.added))
                     yield carrier
                     yield await litellm_answers.last_chunk(number, response)

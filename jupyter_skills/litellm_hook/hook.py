@@ -12,12 +12,17 @@ from jupyter_skills.errors import UsageProblem
 from jupyter_skills.litellm_hook import container as containers
 from jupyter_skills.litellm_hook.container import PREFIX, Container
 from jupyter_skills.litellm_hook.failures import raised_as_litellms
-from jupyter_skills.litellm_hook.logs import unlogged
+from jupyter_skills.litellm_hook.logs import for_requests
 from jupyter_skills.litellm_hook.lookup import skills_for
 from jupyter_skills.litellm_hook.orders import ORDERS, PROVIDER, Order
+from jupyter_skills.litellm_hook.sandboxes import Sandboxes
 from jupyter_skills.models.litellm_import import import_now
+from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.store.store import SkillStore
+
+MOST_SANDBOXES = 8
+"""How many there may be at once where nobody has said so."""
 
 _CHAT, _MESSAGES = "acompletion", "anthropic_messages"
 _KNOWS_SKILLS = ("anthropic",)  # providers with skills of their own
@@ -34,14 +39,15 @@ _OF_THE_REQUESTS = ("tools", "container", "num_retries", "max_retries", "fallbac
 class Resolved(dict[str, Any]):
     """A ``container`` whose skills were looked up for whoever asks; no JSON of a client's can be one.
 
+    Its entries are those that are not ours: LiteLLM's own hook, which a proxy always has, looks at them too.
+
     Args:
-        container: What the client sent.
-        asked: What it asks for.
-        skills: The skills.
+        asked: What the client asks for.
+        skills: The skills of ours.
     """
 
-    def __init__(self, container: Mapping[str, Any], asked: Container, skills: tuple[Skill, ...]) -> None:
-        super().__init__(container)
+    def __init__(self, asked: Container, skills: tuple[Skill, ...]) -> None:
+        super().__init__(asked.native or {})
         self.asked = asked
         self.skills = skills
 
@@ -54,6 +60,8 @@ class SkillsHook(CustomLogger):
         user: See there.
         max_steps: See there.
         max_cost: See there.
+        sandbox: See there.
+        most_sandboxes: See there.
     """
 
     def __init__(
@@ -62,8 +70,11 @@ class SkillsHook(CustomLogger):
         user: str | None = None,
         max_steps: int | None = None,
         max_cost: float | None = None,
+        sandbox: DockerSandbox | None = None,
+        most_sandboxes: int = MOST_SANDBOXES,
     ) -> None:
         super().__init__()
+        self._sandboxes = Sandboxes(sandbox, most_sandboxes)
         self._store = store if user is None else (store or SkillStore()).for_user(user)
         self._steps = max_steps
         self._cost = max_cost
@@ -85,7 +96,7 @@ class SkillsHook(CustomLogger):
                 return None
             store = (self._store or SkillStore()).for_user(_owner(user_api_key_dict))
             skills = await skills_for(asked.ours, store, discovers=False)
-        return {**data, "container": Resolved(data["container"], asked, skills)}
+        return {**data, "container": Resolved(asked, skills)}
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
         """Called by litellm for each async call, before anything is sent; None leaves it alone.
@@ -94,7 +105,7 @@ class SkillsHook(CustomLogger):
             litellm.BadRequestError: What is asked for can't be had.
         """
         container = kwargs.get("container")
-        if not container:
+        if not container and not isinstance(container, Resolved):
             return None
         call = kwargs["litellm_logging_obj"]
         model = str(kwargs.get("model") or call.model)
@@ -140,10 +151,11 @@ class SkillsHook(CustomLogger):
             tools=kwargs.get("tools") or (),
             stream=bool(kwargs.get("stream")),
             timeout=_seconds(kwargs.get("timeout") or kwargs.get("request_timeout")),
-            arguments=unlogged(arguments),
+            arguments=for_requests(arguments),
             skills=skills,
             steps=self._steps,
             cost=self._cost,
+            isolated=self._sandboxes.isolated,
         )
 
 

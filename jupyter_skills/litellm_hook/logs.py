@@ -17,13 +17,14 @@ from jupyter_skills.models import litellm_answers
 Result = TypeVar("Result")
 
 _METADATA = ("metadata", "litellm_metadata")
-_OF_A_KEY = "user_api_key"
+_OF_THE_CALL = ("user_api_key", "model_group")
 
 
-def unlogged(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call as each of its requests has them: callbacks hear of one call, with the usage of all.
+def for_requests(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call as each of its requests has them.
 
-    A proxy's own callbacks hear of streams all the same; without the key that asks, they book them to nobody.
+    litellm logs none of these requests. A proxy's own callbacks hear of streams all the same, and book them to nobody,
+    since the key that asks is left out; a router leaves it to the requests to try again, since its group is.
 
     Args:
         arguments: Those of the call.
@@ -31,7 +32,9 @@ def unlogged(arguments: Mapping[str, Any]) -> dict[str, Any]:
     requests = {**arguments, "no-log": True}
     for name in _METADATA:
         if isinstance(held := arguments.get(name), Mapping):
-            requests[name] = {key: value for key, value in held.items() if not str(key).startswith(_OF_A_KEY)}
+            if "model_group" in held:  # a router forbids it, since it tries calls again itself
+                requests["max_retries"] = held.get("max_retries") or 0
+            requests[name] = {key: value for key, value in held.items() if not str(key).startswith(_OF_THE_CALL)}
     return requests
 
 

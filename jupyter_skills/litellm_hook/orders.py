@@ -11,6 +11,9 @@ from weakref import WeakKeyDictionary
 
 from jupyter_skills.agent.assembly import Wishes
 from jupyter_skills.agent.events import Event, Notice
+from jupyter_skills.agent.executor import Isolated
+from jupyter_skills.errors import UsageProblem
+from jupyter_skills.litellm_hook.failures import as_litellms
 from jupyter_skills.settings import JupyterSkills
 from jupyter_skills.skills.skill import Skill
 
@@ -32,6 +35,7 @@ class Order:
         skills: The skills of ours.
         steps: How many requests may be sent; as it is set if None.
         cost: US dollars they may cost; likewise.
+        isolated: Called for the sandbox of the call, if code may run.
     """
 
     model: str
@@ -44,6 +48,7 @@ class Order:
     skills: tuple[Skill, ...]
     steps: int | None = None
     cost: float | None = None
+    isolated: Callable[[], Isolated] | None = None
 
     def wishes(self, **more: Any) -> Wishes:
         """What is wanted of the turn; code runs in a sandbox of its own, or nowhere if that is set.
@@ -56,6 +61,7 @@ class Order:
             model=self.model,
             skills=self.skills,
             run="off" if settings.place == "off" else "docker",
+            isolated=self.isolated,
             opening="",
             steps=self.steps,
             cost=self.cost,
@@ -95,8 +101,14 @@ class Orders:
         """Called by what answers in a provider's place.
 
         litellm logs the call, and prices it, as one of the provider that really answers.
+
+        Raises:
+            litellm.BadRequestError: Nothing was noted: somebody has named our provider.
         """
-        order = self._noted[call]
+        order = self._noted.get(call)
+        if order is None:
+            problem = UsageProblem(f"This call asks nothing of '{PROVIDER}'", "Leave that provider out")
+            raise as_litellms(problem, provider=PROVIDER)
         call.custom_llm_provider = call.model_call_details["custom_llm_provider"] = order.provider
         return order
 

@@ -8,6 +8,7 @@ from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.events import CallFinished, CallStarted
 from jupyter_skills.execution.result import Change, GeneratedFile
 from jupyter_skills.markup.cleaning import clean
+from jupyter_skills.skills.tools.record import call_name
 from jupyter_skills.words import first_rows, plain
 
 PLACES = {"docker": "isolated kernel", "live": "this kernel"}
@@ -135,6 +136,4 @@ def _apart(name: str) -> tuple[str, ...]:
     skill, _, tool = name.partition("__")
     if not tool:
         return (name,)
-    from jupyter_skills.skills.tools.record import call_name  # jsonschema, which comes with it, takes long to load
-
     return (skill, tool) if call_name(skill, tool) == name else (name,)

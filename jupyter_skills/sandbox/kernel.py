@@ -65,18 +65,18 @@ class IsolatedKernel:
 
     async def start(self) -> None:
         """See ``Sandbox``."""
-        async with self._turnstile.alone():
+        async with self._turnstile.through():
             await self._started()
 
     async def stop(self) -> None:
         """See ``Sandbox``."""
-        async with self._turnstile.alone():
+        async with self._turnstile.through():
             await self._ended()
             await self._launcher.close()
 
     async def restart(self) -> None:
         """Ends it and starts a fresh one; variables and files are gone, what is installed stays."""
-        async with self._turnstile.alone():
+        async with self._turnstile.through():
             await self._ended()
             await self._started()
 
@@ -94,12 +94,12 @@ class IsolatedKernel:
         Raises:
             SandboxProblem: They can't be had. The kernel that runs goes on as it was.
         """
-        async with self._turnstile.alone():
+        async with self._turnstile.through():
             await self._installed(requirements)
 
     async def stage(self, skills: Sequence[StagedSkill]) -> None:
         """See ``Sandbox``."""
-        async with self._turnstile.alone():
+        async with self._turnstile.through():
             fresh = [skill for skill in skills if self._staged.get(skill.name) != skill.digest]
             for skill in fresh:
                 await self._installed_for(skill)
@@ -111,7 +111,7 @@ class IsolatedKernel:
 
     async def run(self, language: Language, code: str, *, timeout: float, on_output: OnOutput) -> Execution:
         """See ``Sandbox``."""
-        async with self._turnstile.alone():
+        async with self._turnstile.through():
             host = await self._started()
             notes, self._notes = self._notes, []
             lost, self._lost = self._lost, False
@@ -148,7 +148,7 @@ class IsolatedKernel:
 
     async def put(self, files: Mapping[str, bytes]) -> None:
         """See ``ExchangingSandbox``."""
-        async with self._turnstile.alone():
+        async with self._turnstile.through():
             host = await self._started()
             self._used = True
             try:
@@ -164,19 +164,19 @@ class IsolatedKernel:
 
     async def get(self, path: str) -> tuple[GeneratedFile, ...]:
         """See ``ExchangingSandbox``."""
-        async with self._turnstile.alone():
+        async with self._turnstile.through():
             return await self._work.take(await self._started(), path, self._settings.file_limit)
 
     async def send(self, name: str, value: object) -> None:
         """See ``ExchangingSandbox``."""
-        async with self._turnstile.alone():
+        async with self._turnstile.through():
             await variables.send(await self._started(), name, value, self._settings.file_limit)
             self._used = True
             self._sent.add(name)
 
     async def receive(self, name: str) -> object:
         """See ``ExchangingSandbox``."""
-        async with self._turnstile.alone():
+        async with self._turnstile.through():
             return await variables.receive(await self._started(), name, self._settings.file_limit)
 
     async def _made_by(self, call: Call) -> tuple[GeneratedFile, ...]:

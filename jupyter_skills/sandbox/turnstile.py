@@ -1,4 +1,4 @@
-"""One at a time, in the order of arrival, across event loops and threads."""
+"""One at a time, or a few, in the order of arrival, across event loops and threads."""
 
 from __future__ import annotations
 
@@ -11,23 +11,27 @@ from contextlib import asynccontextmanager
 
 
 class Turnstile:
-    """Lets one call at a time through. An ``asyncio.Lock`` belongs to one loop; a notebook has two."""
+    """Lets so many at a time through. An ``asyncio.Lock`` belongs to one loop; a notebook has two.
 
-    def __init__(self) -> None:
+    Args:
+        places: How many.
+    """
+
+    def __init__(self, places: int = 1) -> None:
+        self._free = places
         self._mutex = threading.Lock()
         self._waiting: deque[tuple[Future[None], asyncio.AbstractEventLoop]] = deque()
-        self._taken = False
 
     @asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
+    async def through(self) -> AsyncIterator[None]:
         """Waits for all who came before."""
         turn: Future[None] = Future()
         with self._mutex:
-            if self._taken:
-                self._waiting.append((turn, asyncio.get_running_loop()))
-            else:
-                self._taken = True
+            if self._free:
+                self._free -= 1
                 turn.set_result(None)
+            else:
+                self._waiting.append((turn, asyncio.get_running_loop()))
         try:
             if not turn.done():
                 await asyncio.wait({asyncio.wrap_future(turn)})
@@ -55,4 +59,4 @@ class Turnstile:
                 if not loop.is_closed():  # else nobody waits any more
                     turn.set_result(None)
                     return
-            self._taken = False
+            self._free += 1

@@ -13,8 +13,9 @@ import pytest
 
 from jupyter_skills import SkillStore, completion, install_litellm_hook, remove_litellm_hook
 from jupyter_skills.litellm_hook import skills_hook
-from jupyter_skills.testing import Call, Exchange, ScriptedModel, Turn
-from tests.litellm_hook.conftest import HELLO, KEY, Calls, Listener, asking, events_in, python, skill
+from jupyter_skills.sandbox.settings import DockerSandbox
+from jupyter_skills.testing import Call, ScriptedModel, Turn
+from tests.litellm_hook.conftest import HELLO, KEY, Calls, Listener, asking, python, skill
 
 LOAD = Call("load_skill", {"name": "counter"})
 
@@ -263,94 +264,41 @@ async def test_a_router_finds_it_too(installed: SkillStore, calls: Calls, model:
     assert [body["temperature"] for body in calls.bodies()] == [0.5, 0.5]
 
 
+async def test_below_a_router_a_request_is_tried_again_and_not_the_whole_call(
+    installed: SkillStore, calls: Calls, model: ScriptedModel
+) -> None:
+    given = {"model": "openai/scripted", "api_base": model.url, "api_key": KEY}
+    router = litellm.Router(model_list=[{"model_name": "mine", "litellm_params": given}], num_retries=2)
+    busy = Turn(status=429, message="slow down", retry_after=0.01)
+    model.add(Turn("", [LOAD]), busy)  # as often as it is asked
+    with pytest.raises(litellm.RateLimitError):
+        await router.acompletion("mine", HELLO, container=asking("counter"))
+    assert [len(body["messages"]) for body in calls.bodies()] == [2, 4, 4, 4]
+
+
+async def test_who_names_our_provider_without_skills_is_told(installed: SkillStore, calls: Calls) -> None:
+    with pytest.raises(litellm.BadRequestError, match="asks nothing of 'jupyter_skills'"):
+        await calls.chat(custom_llm_provider="jupyter_skills")
+
+
+@pytest.mark.docker
+async def test_the_limits_of_sandboxes_are_those_that_were_given(
+    store: SkillStore, calls: Calls, model: ScriptedModel
+) -> None:
+    model.add(Turn("", [python("import time; time.sleep(60)")]), Turn("Ok."))
+    install_litellm_hook(sandbox=DockerSandbox(timeout=1))
+    try:
+        answer = await calls.chat(container=asking("counter"))
+    finally:
+        remove_litellm_hook()
+    assert [run["outcome"] for run in answer._jupyter_skills["code"]] == ["timeout"]
+
+
 def test_a_proxys_callback_is_the_same_one_each_time() -> None:
     from jupyter_skills import litellm_hook
 
     assert litellm_hook.skills_hook is skills_hook
     assert type(skills_hook).__mro__[1].__name__ == "CustomLogger"
-
-
-async def test_a_hundred_calls_at_once_with_different_skills_do_not_mix(
-    store: SkillStore, calls: Calls, model: ScriptedModel
-) -> None:
-    names = [f"skill-{number:03}" for number in range(100)]
-    for name in names:
-        await store.create(skill(name, f"The word is word-of-{name}. " * 20))
-    model.add(
-        *[
-            Exchange(f"About {name}!", [Turn("", [Call("load_skill", {"name": name})]), Turn(f"Answer about {name}.")])
-            for name in names
-        ]
-    )
-    install_litellm_hook()
-    try:
-        made = await asyncio.gather(*[one(calls, number, name) for number, name in enumerate(names)])
-    finally:
-        remove_litellm_hook()
-    assert made == [f"Answer about {name}." for name in names]
-    assert len(model.requests) == 200
-    for request in model.requests:
-        text = json.dumps(request.body)
-        (name,) = [name for name in names if f"About {name}!" in text]
-        assert request.headers["authorization"] == f"Bearer key-of-{name}"
-        assert request.body["temperature"] == int(name[-3:]) / 100
-        assert {other for other in names if other in text} == {name}
-
-
-async def one(calls: Calls, number: int, name: str) -> str:
-    """One of many; every third in a stream, every fifth in Anthropic's shape as an adapter translates it."""
-    given: dict[str, Any] = {
-        "messages": [{"role": "user", "content": f"About {name}!"}],
-        "api_key": f"key-of-{name}",
-        "temperature": number / 100,
-        "container": asking(name),
-        "stream": number % 3 == 0,
-    }
-    if number % 5 == 0:
-        made = await calls.messages("hosted_vllm", **given)
-        if given["stream"]:
-            deltas = [event.get("delta", {}) for event in events_in([chunk async for chunk in made])]
-            return "".join(delta.get("text", "") for delta in deltas)
-        return made["content"][-1]["text"]  # type: ignore[no-any-return]
-    made = await calls.chat(**given)
-    if given["stream"]:
-        return "".join([chunk.choices[0].delta.content or "" async for chunk in made])
-    return made.choices[0].message.content  # type: ignore[no-any-return]
-
-
-@pytest.mark.docker
-async def test_sandboxes_of_calls_at_once_are_their_own(store: SkillStore, calls: Calls, model: ScriptedModel) -> None:
-    names = [f"note-{number}" for number in range(6)]
-    for name in names:
-        await store.create(skill(name))
-    look = "import os; print(sorted(os.listdir('.')), 'secret' in globals())"
-    model.add(
-        *[
-            Exchange(
-                f"About {name}!",
-                [
-                    Turn("", [python(look)]),
-                    Turn("", [python(f"secret = 1; open('{name}.txt', 'w').write('{name}')")]),
-                    Turn("", [python(look)]),
-                    Turn("Done."),
-                ],
-            )
-            for name in names
-        ]
-    )
-    install_litellm_hook()
-    try:
-        prompts = [[{"role": "user", "content": f"About {name}!"}] for name in names]
-        made = await asyncio.gather(
-            *[calls.chat(messages=prompt, container=asking(name)) for prompt, name in zip(prompts, names, strict=True)]
-        )
-    finally:
-        remove_litellm_hook()
-    for name, answer in zip(names, made, strict=True):
-        assert [file["path"] for file in answer._litellm_generated_files] == [f"{name}.txt"]
-        results = [message["content"] for message in answer._jupyter_skills["messages"] if message["role"] == "tool"]
-        assert "[] False" in results[0]
-        assert f"['{name}.txt'] True" in results[2]
 
 
 async def test_to_look_for_a_skill_makes_no_store(calls: Calls, model: ScriptedModel) -> None:

@@ -23,14 +23,12 @@ from collections.abc import Mapping
 from posixpath import normpath
 from typing import Any, get_args
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
-
 from jupyter_skills.errors import InvalidSkill
 from jupyter_skills.skills.files import FileEntry, SkillFiles
 from jupyter_skills.skills.problem import Problem
 from jupyter_skills.skills.tools.command import Convention, Style, convention_of
 from jupyter_skills.skills.tools.record import TOOL_NAME, SkillTool, described, fit_for_providers, is_json
+from jupyter_skills.skills.tools.schema import fault_in, fits
 
 LONGEST_TIMEOUT = 3600.0
 _INTERPRETERS = {".py": "python", ".sh": "bash", ".bash": "bash", ".js": "node", ".mjs": "node", ".cjs": "node"}
@@ -166,15 +164,12 @@ def _parameters(arguments: object) -> dict[str, Any]:
     schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     if not is_json(schema):
         raise _Refused("tool-args", "there is a date, or another value that is no JSON, in 'args:'", "Put it in quotes")
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        where = ".".join(str(part) for part in list(error.absolute_path)[1:])
-        raise _Refused("tool-args", f"{where}: {error.message[:120]}", "Use the words of JSON schema") from None
+    if fault := fault_in(schema):
+        raise _Refused("tool-args", fault, "Use the words of JSON schema")
     for name, part in properties.items():
-        if "enum" in part and not (part["enum"] and all(map(Draft202012Validator(part).is_valid, part["enum"]))):
+        if "enum" in part and not (part["enum"] and all(fits(value, part) for value in part["enum"])):
             raise _Refused("tool-args", f"the enum of '{name}' is empty, or not of its type", "Put its words in quotes")
-        if "default" in part and not Draft202012Validator(part).is_valid(part["default"]):
+        if "default" in part and not fits(part["default"], part):
             raise _Refused("tool-args", f"the default of '{name}' is not of its type", "Mend one of the two")
     return schema
 

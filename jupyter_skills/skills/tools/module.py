@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from jupyter_skills.skills.problem import Problem
 from jupyter_skills.skills.tools.record import TOOL_NAME, SkillTool, described, fit_for_providers, is_json, sound
+from jupyter_skills.skills.tools.schema import fits
 
 MODULE = "tools.py"
 DECORATOR = "tool"
@@ -152,7 +151,7 @@ def _tool(found: _Decorated, *, last: bool, taken: int) -> SkillTool:
             required.append(argument.arg)
         else:
             value = _literal(default)
-            if value is not _UNKNOWN and Draft202012Validator(schema).is_valid(value):
+            if value is not _UNKNOWN and fits(value, schema):
                 schema["default"] = value
         properties[argument.arg] = schema
     parameters = {

@@ -8,14 +8,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
-from referencing import Registry
+from typing import TYPE_CHECKING, Any
 
 from jupyter_skills.skills.tools.command import Convention
+from jupyter_skills.skills.tools.schema import fits, validator
 from jupyter_skills.words import shortened
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
 
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1024  # OpenAI refuses a whole request for a longer one
@@ -52,8 +53,7 @@ class SkillTool:
 
     @cached_property
     def _validator(self) -> Draft202012Validator:
-        # Its own registry, for without one jsonschema fetches what a reference names.
-        return Draft202012Validator(self.parameters, registry=Registry())
+        return validator(self.parameters)
 
     def checked(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """Arguments with the defaults of those that were left out, and what is wrong with them.
@@ -96,7 +96,7 @@ def call_name(skill: str, tool: str) -> str:
 
 
 def _allows_null(schema: Mapping[str, Any]) -> bool:
-    return not schema or Draft202012Validator(schema, registry=Registry()).is_valid(None)
+    return not schema or fits(None, schema)
 
 
 def is_json(value: Any, depth: int = 0) -> bool:
