@@ -26,7 +26,7 @@ _CALLBACKS = (
     "_async_failure_callback",
     "_async_input_callback",
 )
-# Releases before 1.104 or so have them in the second place.
+# Older releases have them in the second place.
 _INTERCEPTORS = (
     "litellm.llms.anthropic.pass_through.messages.interceptors",
     "litellm.llms.anthropic.experimental_pass_through.messages.interceptors",

@@ -18,7 +18,7 @@ from tests.litellm_hook.scenarios import (
     skill,
     system,
 )
-from tests.litellm_hook.sides import KEY, Side
+from tests.litellm_hook.sides import KEY, TIMEOUT, Side
 
 _SLEEP = 3
 
@@ -127,6 +127,15 @@ async def exhaustion_is_not_flagged(side: Side) -> None:
     answer = await messages(side, sums)
     expect(not calls(answer), "an open tool call, no flag")
     expect(answer["stop_reason"] == "pause_turn", "no flag")
+
+
+@scenario(10, "A time limit is stored, and never kept.", "code ran twice as long as it may", docker=True)
+async def time_limits_are_not_kept(side: Side) -> None:
+    sums = await side.add(skill())
+    code = f"import time; time.sleep({2 * TIMEOUT}); print('slept' + 'well')"
+    side.model.add(Turn(calls=[side.code(code)]), Turn("Done."))
+    await messages(side, sums)
+    expect("sleptwell" not in results(side.model.requests[1].body)[0], "code ran twice as long as it may")
 
 
 @scenario(10, "Code blocks the event loop.", "the event loop stood still while the code ran", docker=True)

@@ -25,11 +25,13 @@ from llm_sandbox.const import DefaultImage
 
 from jupyter_skills import SkillStore
 from jupyter_skills.litellm_hook import drop_in, install_litellm_hook, remove_litellm_hook
-from jupyter_skills.sandbox.settings import DEFAULT_IMAGE
+from jupyter_skills.sandbox.settings import DEFAULT_IMAGE, DockerSandbox
 from jupyter_skills.testing import Call, ScriptedModel
 
 KEY = "key-of-the-request"
 USER = "ann"
+TIMEOUT = 4
+"""Seconds that code may run, as both sides are told."""
 
 _STORE = "litellm_proxy"
 _THEIR_IMAGE = "litellm-differential:latest"
@@ -127,7 +129,8 @@ class Ours(Side):
         folder = self.rest.enter_context(tempfile.TemporaryDirectory())
         store = {"JUPYTER_SKILLS_DB": f"sqlite:///{Path(folder) / 'skills.db'}", "JUPYTER_SKILLS_USER": USER}
         self.rest.enter_context(mock.patch.dict(os.environ, store))
-        install_litellm_hook(store=await self.rest.enter_async_context(SkillStore()), max_steps=self.steps)
+        store_of_its_own = await self.rest.enter_async_context(SkillStore())
+        install_litellm_hook(store=store_of_its_own, max_steps=self.steps, sandbox=DockerSandbox(timeout=TIMEOUT))
         self.rest.callback(remove_litellm_hook)
         return self
 
@@ -158,7 +161,7 @@ class Theirs(Side):
 
     def __init__(self, model: ScriptedModel, steps: int = 10) -> None:
         super().__init__(model, steps)
-        self._hook = SkillsInjectionHook(max_iterations=steps, sandbox_timeout=2)
+        self._hook = SkillsInjectionHook(max_iterations=steps, sandbox_timeout=TIMEOUT)
         self._user = UserAPIKeyAuth(api_key="sk-proxy", user_id=USER)
         self._table: dict[str, LiteLLM_SkillsTable] = {}
 
