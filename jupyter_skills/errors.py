@@ -27,7 +27,8 @@
     │   ├── ModelNotChosen           neither a flag nor a setting names a model
     │   ├── ModelUnknown             no provider knows the name
     │   ├── ModelKeyMissing          the provider wants a key and refused, or found, none
-    │   ├── ModelUnreachable         no connection, or none in time
+    │   ├── ModelUnreachable         no connection
+    │   │   └── ModelSilent          there is one, and nothing came for too long
     │   ├── ModelBusy                rate limit, quota, or too much to do
     │   ├── ModelRefused             the provider says the request is wrong
     │   │   ├── ModelOverlong        the request is longer than the model takes in
@@ -199,7 +200,11 @@ class ModelKeyMissing(ModelProblem):
 
 
 class ModelUnreachable(ModelProblem):
-    """No connection to the provider, or none in time."""
+    """No connection to the provider."""
+
+
+class ModelSilent(ModelUnreachable):
+    """There is a connection, and nothing has come for too long."""
 
 
 class ModelBusy(ModelProblem):

@@ -57,6 +57,7 @@ class Asking:
                             if not thinking and not self._texts:
                                 self._emit(Waiting(f"{request.model} is thinking"))
                             thinking = True
+                            self._emit(piece)
                         case Pause(seconds, reason):
                             self._emit(Waiting(f"{reason}; trying again in {seconds:.0f} s"))
                         case Remark(text):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 from uuid import uuid4
 
 from jupyter_skills.agent.assembly import SkillLike, Wishes
-from jupyter_skills.agent.served import Served, messages_of, served, serving
-from jupyter_skills.agent.sync import run_apart
+from jupyter_skills.agent.served import Served, checked, plain, served, serving
+from jupyter_skills.agent.sync import pieces_of, run_apart
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.models import litellm_answers
 from jupyter_skills.models.client import Message
@@ -56,16 +56,13 @@ async def acompletion(
     Raises:
         SkillsError: Something went wrong; litellm's own error, if it was one, is its ``__cause__``.
     """
-    if arguments.get("n") not in (1, None):
-        raise UsageProblem("Code can't run for several answers at once", "Leave 'n' out")
-    if not messages:
-        raise UsageProblem("There are no messages", "Give at least one, as in [{'role': 'user', 'content': '…'}]")
+    checked(messages, arguments)
     settings = JupyterSkills()
     if isinstance(timeout, int | float):
         settings.request_timeout = timeout
     elif timeout is not None:
         raise UsageProblem("'timeout' is not a number", "Give seconds, as in timeout=60")
-    said = messages_of(messages)
+    said = plain(messages)
     wishes = Wishes(
         model=model or settings.model,
         skills=skills,
@@ -96,7 +93,7 @@ def completion(
         return await acompletion(model, messages, stream=stream, **more)
 
     made = run_apart(whole)
-    return _pieces(made) if stream else made
+    return pieces_of(made) if stream else made
 
 
 class CompletionStream:
@@ -127,10 +124,10 @@ class CompletionStream:
         number = f"chatcmpl-{uuid4()}"
         async with aclosing(serving(wishes, said)) as pieces:
             async for piece in pieces:
-                if isinstance(piece, str):
-                    yield await litellm_answers.chunk(number, wishes.model or "", piece)
-                else:
+                if isinstance(piece, Served):
                     self.response = _told(piece)
+                else:
+                    yield await litellm_answers.chunk(number, wishes.model or "", piece)
         yield await litellm_answers.last_chunk(number, self.response)
 
 
@@ -139,14 +136,3 @@ def _told(done: Served) -> Any:
     response = done.response
     response.files, response.messages, response.code = list(done.answer.files), list(done.added), list(done.answer.code)
     return response
-
-
-def _pieces(stream: CompletionStream) -> Iterator[Any]:
-    async def following() -> Any:
-        return await anext(stream, None)
-
-    try:
-        while (chunk := run_apart(following)) is not None:
-            yield chunk
-    finally:
-        run_apart(stream.aclose)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jupyter_skills.agent.answer import Answer
 from jupyter_skills.execution.result import Execution, Language
-from jupyter_skills.models.client import ModelRequest, TextDelta
+from jupyter_skills.models.client import ModelRequest, ReasoningDelta, TextDelta
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,9 @@ class Ended:
     answer: Answer
 
 
-Event = Waiting | Notice | TextDelta | TextDone | CallStarted | CallOutput | CallFinished | Drafted | Ended
+Event = (
+    Waiting | Notice | ReasoningDelta | TextDelta | TextDone | CallStarted | CallOutput | CallFinished | Drafted | Ended
+)
 Emit = Callable[[Event], None]
 
 

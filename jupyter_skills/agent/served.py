@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from contextvars import Context
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,10 +13,12 @@ from jupyter_skills.agent.answer import Answer
 from jupyter_skills.agent.assembly import Wishes, turn_for
 from jupyter_skills.agent.conversation import Conversation
 from jupyter_skills.agent.events import Event, TextDone
+from jupyter_skills.agent.pieces import Whole, as_it_comes
 from jupyter_skills.agent.prompt.system import Section
 from jupyter_skills.agent.tool_names import skill_loaded_by
+from jupyter_skills.errors import UsageProblem
 from jupyter_skills.models import litellm_answers
-from jupyter_skills.models.client import Message, TextDelta
+from jupyter_skills.models.client import Message, ReasoningDelta, TextDelta
 from jupyter_skills.models.messages import answered_calls, function_name
 
 
@@ -35,11 +37,27 @@ class Served:
     added: tuple[Message, ...]
 
 
-def messages_of(given: Iterable[Any]) -> list[Message]:
+def checked(messages: Sequence[Any], arguments: Mapping[str, Any]) -> None:
+    """Refuses what no turn can serve.
+
+    Args:
+        messages: The caller's messages.
+        arguments: What else goes to the provider.
+
+    Raises:
+        UsageProblem: There are no messages, or several answers are wanted.
+    """
+    if not messages:
+        raise UsageProblem("There are no messages", "Give at least one, as in [{'role': 'user', 'content': '…'}]")
+    if arguments.get("n") not in (1, None):
+        raise UsageProblem("Code can't run for several answers at once", "Leave 'n' out")
+
+
+def plain(messages: Iterable[Any]) -> list[Message]:
     """A caller's messages as dictionaries of our own; litellm takes its own objects among them too."""
     return [
         message.model_dump(exclude_none=True) if hasattr(message, "model_dump") else copy.deepcopy(dict(message))
-        for message in given
+        for message in messages
     ]
 
 
@@ -77,7 +95,7 @@ async def served(wishes: Wishes, said: Sequence[Message]) -> Served:
     answer, added = await answered(wishes, said, _loaded_in(said))
     last = next((message for message in reversed(added) if message["role"] == "assistant"), {})
     response = await litellm_answers.response(
-        answer.raws[-1] if added else await litellm_answers.empty(answer.model),
+        answer.raws if added else [await litellm_answers.empty(answer.model)],
         {**last, "tool_calls": calls_left(last, wishes.others)},
         answer.finish_reason,
         answer.usage,
@@ -88,8 +106,8 @@ async def served(wishes: Wishes, said: Sequence[Message]) -> Served:
 
 async def serving(
     wishes: Wishes, said: Sequence[Message], context: Context | None = None
-) -> AsyncGenerator[str | Served, None]:
-    """The same, piece by piece: the text as it comes, and what ``served`` returns at the end.
+) -> AsyncGenerator[TextDelta | ReasoningDelta | Served, None]:
+    """The same, piece by piece: text and thinking as they come, and what ``served`` returns at the end.
 
     To leave it early stops the model and the code.
 
@@ -98,26 +116,26 @@ async def serving(
         said: The messages.
         context: What the turn runs in; a copy of the caller's if not given.
     """
-    events: asyncio.Queue[Event | None] = asyncio.Queue()
 
-    def emit(event: Event) -> None:
-        events.put_nowait(event)
-        wishes.emit(event)
+    def work(tell: Callable[[Event], None]) -> Coroutine[Any, Any, Served]:
+        def emit(event: Event) -> None:
+            tell(event)
+            wishes.emit(event)
 
-    turn = asyncio.create_task(served(replace(wishes, emit=emit), said), context=context)
-    turn.add_done_callback(lambda _: events.put_nowait(None))
+        return served(replace(wishes, emit=emit), said)
+
     between = ""
-    try:
-        while (event := await events.get()) is not None:
+    async with aclosing(as_it_comes(work, context)) as events:
+        async for event in events:
             if isinstance(event, TextDelta):
-                yield between + event.text
+                yield TextDelta(between + event.text)
                 between = ""
             elif isinstance(event, TextDone):
                 between = "\n\n"
-        yield await turn
-    finally:
-        turn.cancel()
-        await asyncio.wait({turn})
+            elif isinstance(event, ReasoningDelta):
+                yield event
+            elif isinstance(event, Whole):
+                yield event.result
 
 
 def calls_left(message: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -132,8 +150,9 @@ def calls_left(message: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) 
 
 
 def _leading_system(said: list[Message]) -> str:
-    """Takes the caller's system message out, for providers that want one only; parts in a list are left alone."""
-    if said[0].get("role") == "system" and isinstance(said[0].get("content"), str) and len(said) > 1:
+    """Takes the caller's system message out, for providers that want one only; one that says more is left alone."""
+    first = said[0]
+    if first["role"] == "system" and isinstance(first["content"], str) and len(first) == 2 and len(said) > 1:
         return str(said.pop(0)["content"])
     return ""
 

@@ -6,7 +6,7 @@ import asyncio
 import atexit
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar
@@ -78,6 +78,20 @@ def run_apart(coroutine_function: Callable[..., Coroutine[Any, Any, Result]], *a
         future.cancel()
         over.wait(_STOPPED_WITHIN)
         raise AskInterrupted from None
+
+
+def pieces_of(stream: AsyncIterator[Result]) -> Iterator[Result]:
+    """The pieces of a stream that was made apart, for those who can't await. To leave early closes it."""
+
+    async def following() -> Any:
+        return await anext(stream, None)
+
+    try:
+        while (piece := run_apart(following)) is not None:
+            yield piece
+    finally:
+        if hasattr(stream, "aclose"):
+            run_apart(stream.aclose)
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

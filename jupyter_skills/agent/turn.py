@@ -18,7 +18,7 @@ from jupyter_skills.agent.prompt.breakdown import Share, shares
 from jupyter_skills.agent.prompt.content import pictures_message, without_media
 from jupyter_skills.agent.prompt.system import Section, joined
 from jupyter_skills.agent.tools import STOPPED, Toolbox
-from jupyter_skills.errors import ModelOverlong
+from jupyter_skills.errors import ModelOverlong, UsageProblem
 from jupyter_skills.execution.result import Image
 from jupyter_skills.models.client import Message, ModelClient, ModelFacts, ModelReply, ModelRequest, ToolCall, Usage
 from jupyter_skills.models.messages import function_name
@@ -183,11 +183,19 @@ class _Course:
         return ModelRequest(
             turn.model,
             [*self._system(), *earlier, *self.said],
-            [*_clean(turn.toolbox.definitions(), turn.redact), *turn.others],
+            [*_clean(self._own_tools(), turn.redact), *turn.others],
             turn.stream,
             turn.timeout,
             turn.arguments,
         )
+
+    def _own_tools(self) -> list[dict[str, Any]]:
+        own = self._turn.toolbox.definitions()
+        taken = {function_name(tool) for tool in own} & {function_name(tool) for tool in self._turn.others}
+        if taken:  # providers refuse two tools of one name, and nobody could tell whose a call is
+            names = ", ".join(f"'{name}'" for name in sorted(taken))
+            raise UsageProblem(f"There are tools called {names} already", "Give yours other names")
+        return own
 
     def _system(self) -> list[Message]:
         text = joined(self._turn.system)

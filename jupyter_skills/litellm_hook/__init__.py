@@ -38,10 +38,13 @@ def install_litellm_hook(
     Args:
         store: Where skills are looked up; the environment's store if not given.
         user: Whose skills; see ``SkillStore``. In a proxy it is the proxy's user, whatever is said here.
-        max_steps: How many requests one call may send to the model; ``JupyterSkills.max_steps`` if not given.
+        max_steps: How many requests one call may send to the model; 20 if not given.
         max_cost: US dollars that they may cost together.
         sandbox: What each call's sandbox is held to, as in ``DockerSandbox(timeout=30)``.
         most_sandboxes: How many sandboxes there may be at once, 8 if not given; code of further calls waits.
+
+    Raises:
+        UsageProblem: A limit makes no sense, or this release of litellm is too old.
     """
     from jupyter_skills.litellm_hook.installation import install
 

@@ -11,14 +11,13 @@ from uuid import uuid4
 from litellm.llms.custom_llm import CustomLLM
 
 from jupyter_skills.agent.assembly import Wishes
-from jupyter_skills.agent.served import Served, messages_of, served, serving
-from jupyter_skills.errors import UsageProblem
+from jupyter_skills.agent.served import Served, checked, plain, served, serving
 from jupyter_skills.litellm_hook.failures import raised_as_litellms
 from jupyter_skills.litellm_hook.logs import in_private, private_context
 from jupyter_skills.litellm_hook.marks import marks, put_on, stopped_by
 from jupyter_skills.litellm_hook.orders import ORDERS, Order
 from jupyter_skills.models import litellm_answers
-from jupyter_skills.models.client import ModelClient, ModelFacts, ModelRequest, Piece
+from jupyter_skills.models.client import ModelClient, ModelFacts, ModelRequest, Piece, TextDelta
 from jupyter_skills.models.usual import usual_client
 
 
@@ -29,7 +28,7 @@ class SkillsProvider(CustomLLM):
         """The whole answer, a ``litellm.ModelResponse``."""
         order = ORDERS.taken_up(logging_obj)
         with ORDERS.at_work(logging_obj), raised_as_litellms(order.model, order.provider):
-            return _marked(await in_private(served(_wishes(order), messages_of(order.messages))))
+            return _marked(await in_private(served(_wishes(order), plain(order.messages))))
 
     def astreaming(self, *_: Any, logging_obj: Any, **__: Any) -> AsyncGenerator[Any, None]:
         """The chunks of the answer; the files come in one of their own before the last."""
@@ -40,17 +39,17 @@ class SkillsProvider(CustomLLM):
     async def _chunks(self, call: Any, order: Order) -> AsyncGenerator[Any, None]:
         number = f"chatcmpl-{uuid4()}"
         with ORDERS.at_work(call), raised_as_litellms(order.model, order.provider):
-            pieces = serving(_wishes(order), messages_of(order.messages), private_context())
+            pieces = serving(_wishes(order), plain(order.messages), private_context())
             async with aclosing(pieces):
                 async for piece in pieces:
-                    if isinstance(piece, str):
+                    if not isinstance(piece, Served):
                         yield await litellm_answers.chunk(number, order.model, piece)
                         continue
                     response = _marked(piece)
-                    counter = await litellm_answers.chunk(number, order.model, "")
+                    counter = await litellm_answers.chunk(number, order.model, TextDelta(""))
                     counter.usage = response.usage  # litellm counts none that comes with the last chunk
                     yield counter
-                    carrier = await litellm_answers.chunk(number, order.model, "")
+                    carrier = await litellm_answers.chunk(number, order.model, TextDelta(""))
                     carrier.provider_specific_fields = {}  # a proxy drops further fields of chunks without it
                     put_on(carrier, marks(piece.answer, piece.added))
                     yield carrier
@@ -99,10 +98,7 @@ def _container_id(response: Any) -> str | None:
 
 
 def _wishes(order: Order) -> Wishes:
-    if order.arguments.get("n") not in (1, None):
-        raise UsageProblem("Code can't run for several answers at once", "Leave 'n' out")
-    if not order.messages:
-        raise UsageProblem("There are no messages", "Give at least one, as in [{'role': 'user', 'content': '…'}]")
+    checked(order.messages, order.arguments)
     client = SameContainer(usual_client(tries=1)) if "container" in order.arguments else None
     return order.wishes(arguments=order.arguments, others=tuple(order.tools), client=client)
 

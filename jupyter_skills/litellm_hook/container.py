@@ -12,7 +12,12 @@ from typing import Any
 from jupyter_skills.errors import UsageProblem
 
 PREFIX = "litellm:"
-_LITELLMS = "litellm_"  # how its code spells what its documentation spells with a colon
+PREFIXES = (PREFIX, "litellm_")
+"""What our skills' ids begin with: as LiteLLM's documentation spells it, and as its code does."""
+
+KNOWS_SKILLS = ("anthropic",)
+"""The providers with skills of their own."""
+
 _AS_IN = "Write it as {'skills': [{'type': 'custom', 'skill_id': 'litellm:NAME'}]}"
 
 
@@ -49,6 +54,23 @@ class Container:
         """The skills that only the provider knows."""
         return (self.native or {}).get("skills") or ()
 
+    def check_native(self, model: str, provider: str) -> None:
+        """Refuses skills that a provider does not have.
+
+        Args:
+            model: The model that is asked for.
+            provider: Who has it.
+
+        Raises:
+            UsageProblem: There are some.
+        """
+        if self.native_skills and provider not in KNOWS_SKILLS:
+            names = ", ".join(f"'{entry['skill_id']}'" for entry in self.native_skills)
+            raise UsageProblem(
+                f"Only Anthropic's own API has the skills {names}, and '{model}' is not asked there",
+                f"For skills of your own write '{PREFIX}NAME'",
+            )
+
 
 def read(container: Any) -> Container | None:
     """What a container asks for; None if it names no skills, and so is nothing to us.
@@ -78,7 +100,7 @@ def _reference(entry: Any, position: int) -> Reference | None:
     skill_id = entry.get("skill_id") if isinstance(entry, Mapping) else None
     if not isinstance(skill_id, str) or not skill_id.strip():
         raise UsageProblem(f"Entry {position} of container.skills names no skill_id", _AS_IN)
-    for prefix in (PREFIX, _LITELLMS):
+    for prefix in PREFIXES:
         if skill_id.startswith(prefix):
             word, _, version = skill_id.removeprefix(prefix).strip().partition("@")
             if not word:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
-from jupyter_skills.agent.sync import run_apart
+from jupyter_skills.agent.sync import pieces_of, run_apart
 from jupyter_skills.litellm_hook.skills_api import (
     acreate_skill,
     adelete_skill,
@@ -70,19 +70,7 @@ def _called(ours: Callable[..., Any], theirs: Callable[..., Any], args: Sequence
     if not _has_skills(kwargs):
         return theirs(*args, **kwargs)
     made = run_apart(functools.partial(ours, *args, **kwargs))
-    return _pieces(made) if kwargs.get("stream") else made
-
-
-def _pieces(stream: Any) -> Iterator[Any]:
-    async def following() -> Any:
-        return await anext(stream, None)
-
-    try:
-        while (piece := run_apart(following)) is not None:
-            yield piece
-    finally:
-        if hasattr(stream, "aclose"):
-            run_apart(stream.aclose)
+    return pieces_of(made) if kwargs.get("stream") else made
 
 
 def _has_skills(kwargs: Mapping[str, Any]) -> bool:

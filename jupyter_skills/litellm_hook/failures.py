@@ -10,22 +10,35 @@ from jupyter_skills import errors
 from jupyter_skills.errors import SkillsError
 from jupyter_skills.models.litellm_import import import_now
 
-# Our class, litellm's; the first that fits counts. What the provider itself has raised is raised as it was.
-_CLASSES = (
-    (errors.ModelKeyMissing, "AuthenticationError"),
-    (errors.ModelBusy, "RateLimitError"),
-    (errors.ModelUnknown, "NotFoundError"),
-    (errors.ModelOverlong, "ContextWindowExceededError"),
-    (errors.ContentRefused, "ContentPolicyViolationError"),
-    (errors.ModelRefused, "BadRequestError"),
-    (errors.ModelUnreachable, "ServiceUnavailableError"),
-    (errors.UsageProblem, "BadRequestError"),
-    (errors.SkillProblem, "BadRequestError"),
-    (errors.PriceUnknown, "BadRequestError"),
-    (errors.StoreConflict, "BadRequestError"),
-    (errors.NotYours, "BadRequestError"),
-    (errors.StoreProblem, "ServiceUnavailableError"),
-    (errors.SandboxProblem, "ServiceUnavailableError"),
+_GIVE_PRICES = "Give input_cost_per_token= and output_cost_per_token=, or leave max_cost out"
+
+# Our class, litellm's, and what to do about it where ours speaks of cells. The first that fits counts; what the
+# provider itself has raised is raised as it was.
+_CLASSES: tuple[tuple[type[SkillsError], str, str], ...] = (
+    (errors.ModelNotChosen, "BadRequestError", "Give one with model="),
+    (errors.ModelKeyMissing, "AuthenticationError", ""),
+    (errors.ModelBusy, "RateLimitError", "Wait a little, and ask again"),
+    (errors.ModelUnknown, "NotFoundError", "Check the name of the model"),
+    (errors.ModelOverlong, "ContextWindowExceededError", "Send less, or ask a model with more room"),
+    (errors.ContentRefused, "ContentPolicyViolationError", ""),
+    (errors.ToolsUnsupported, "BadRequestError", "Ask a model that can call functions"),
+    (errors.ModelRefused, "BadRequestError", "Correct what it names"),
+    (errors.ModelSilent, "Timeout", "Ask again, or give it more time with timeout="),
+    (errors.ModelUnreachable, "ServiceUnavailableError", "Check the network and api_base"),
+    (
+        errors.PriceUnknown,
+        "BadRequestError",
+        _GIVE_PRICES,
+    ),
+    (errors.ModelProblem, "InternalServerError", "Ask again"),
+    (errors.UsageProblem, "BadRequestError", ""),
+    (errors.SkillProblem, "BadRequestError", ""),
+    (errors.StoreConflict, "BadRequestError", ""),
+    (errors.NotYours, "BadRequestError", ""),
+    (errors.StoreProblem, "ServiceUnavailableError", ""),
+    (errors.EngineMissing, "ServiceUnavailableError", "See what 'jupyter skills sandbox status' says"),
+    (errors.SandboxFailed, "ServiceUnavailableError", "Ask again"),
+    (errors.SandboxProblem, "ServiceUnavailableError", ""),
 )
 
 
@@ -52,7 +65,10 @@ def as_litellms(error: SkillsError, model: str = "", provider: str = "") -> Exce
         cause = cause.__cause__ if cause.__cause__ is not cause else None
     if isinstance(cause, Exception) and isinstance(cause, theirs):
         return cause
-    name = next((name for ours, name in _CLASSES if isinstance(error, ours)), "InternalServerError")
-    made: Any = getattr(litellm, name)(message=str(error), model=model, llm_provider=provider)
+    name, step = next(
+        ((name, step) for ours, name, step in _CLASSES if isinstance(error, ours)), ("InternalServerError", "")
+    )
+    words = SkillsError(error.message, step or error.next_step)
+    made: Any = getattr(litellm, name)(message=str(words), model=model, llm_provider=provider)
     made.__cause__ = error
     return made  # type: ignore[no-any-return]

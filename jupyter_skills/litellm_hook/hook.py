@@ -10,13 +10,14 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.litellm_hook import container as containers
-from jupyter_skills.litellm_hook.container import PREFIX, Container
+from jupyter_skills.litellm_hook.container import KNOWS_SKILLS, Container
 from jupyter_skills.litellm_hook.failures import raised_as_litellms
 from jupyter_skills.litellm_hook.logs import for_requests
 from jupyter_skills.litellm_hook.lookup import skills_for
 from jupyter_skills.litellm_hook.orders import ORDERS, PROVIDER, Order
+from jupyter_skills.litellm_hook.registration import register
 from jupyter_skills.litellm_hook.sandboxes import Sandboxes
-from jupyter_skills.models.litellm_import import import_now
+from jupyter_skills.models.litellm_import import import_now, provider_of
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.store.store import SkillStore
@@ -25,7 +26,6 @@ MOST_SANDBOXES = 8
 """How many there may be at once where nobody has said so."""
 
 _CHAT, _MESSAGES = "acompletion", "anthropic_messages"
-_KNOWS_SKILLS = ("anthropic",)  # providers with skills of their own
 
 # What an order has a place of its own for, and what belongs to the call rather than to its requests.
 _OF_THE_CALL = {
@@ -74,6 +74,9 @@ class SkillsHook(CustomLogger):
         most_sandboxes: int = MOST_SANDBOXES,
     ) -> None:
         super().__init__()
+        _check("max_steps", max_steps, 1)
+        _check("max_cost", max_cost, 0)
+        _check("most_sandboxes", most_sandboxes, 1)
         self._sandboxes = Sandboxes(sandbox, most_sandboxes)
         self._store = store if user is None else (store or SkillStore()).for_user(user)
         self._steps = max_steps
@@ -107,14 +110,16 @@ class SkillsHook(CustomLogger):
         container = kwargs.get("container")
         if not container and not isinstance(container, Resolved):
             return None
-        call = kwargs["litellm_logging_obj"]
-        model = str(kwargs.get("model") or call.model)
+        call = kwargs.get("litellm_logging_obj")
+        model = str(kwargs.get("model") or getattr(call, "model", ""))
         with raised_as_litellms(model):
+            if call is None:
+                raise UsageProblem("This release of litellm tells its hooks too little", "Update it to 1.103 or newer")
             asked = container.asked if isinstance(container, Resolved) else containers.read(container)
             if asked is None:
                 return None
             provider = provider_of(model, kwargs)
-            check_native(asked, model, provider)
+            asked.check_native(model, provider)
             if not asked.ours:
                 return None
             kind = getattr(call_type, "value", call_type)
@@ -126,7 +131,7 @@ class SkillsHook(CustomLogger):
                 raise UsageProblem("The proxy did not say whose skills are meant", "Name the hook in its callbacks")
             else:
                 skills = await skills_for(asked.ours, self._store, discovers=True)
-        _register()
+            register()
         ORDERS.note(call, self._order(kwargs, model, provider, asked, skills))
         return {
             **{name: value for name, value in kwargs.items() if name not in _OF_THE_REQUESTS},
@@ -140,7 +145,7 @@ class SkillsHook(CustomLogger):
         self, kwargs: Mapping[str, Any], model: str, provider: str, asked: Container, skills: tuple[Skill, ...]
     ) -> Order:
         arguments = {name: value for name, value in kwargs.items() if name not in _OF_THE_CALL}
-        if asked.native and provider in _KNOWS_SKILLS:
+        if asked.native and provider in KNOWS_SKILLS:
             arguments["container"] = asked.native
         if "num_retries" not in arguments:
             arguments.setdefault("max_retries", 2)  # as litellm itself has it
@@ -156,31 +161,6 @@ class SkillsHook(CustomLogger):
             steps=self._steps,
             cost=self._cost,
             isolated=self._sandboxes.isolated,
-        )
-
-
-def provider_of(model: str, kwargs: Mapping[str, Any]) -> str:
-    """The provider that litellm would ask; empty if it knows none, which it will say itself."""
-    if given := kwargs.get("custom_llm_provider"):
-        return str(given)
-    litellm = import_now()
-    try:
-        return str(litellm.get_llm_provider(model=model, api_base=kwargs.get("api_base"))[1])
-    except Exception:  # noqa: BLE001 -- the request itself will meet it, with all that is to be said of it
-        return ""
-
-
-def check_native(asked: Container, model: str, provider: str) -> None:
-    """Refuses skills that this provider does not have.
-
-    Raises:
-        UsageProblem: There are some.
-    """
-    if asked.native_skills and provider not in _KNOWS_SKILLS:
-        names = ", ".join(f"'{entry['skill_id']}'" for entry in asked.native_skills)
-        raise UsageProblem(
-            f"Only Anthropic's own API has the skills {names}, and '{model}' is not asked there",
-            f"For skills of your own write '{PREFIX}NAME'",
         )
 
 
@@ -200,7 +180,6 @@ def _seconds(timeout: Any) -> float:
     return float(import_now().request_timeout)
 
 
-def _register() -> None:
-    from jupyter_skills.litellm_hook.installation import register
-
-    register()
+def _check(name: str, value: Any, least: int) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < least):
+        raise UsageProblem(f"'{name}' is {value!r}", f"Give a number from {least} on, or leave it out")

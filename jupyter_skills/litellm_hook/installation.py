@@ -1,4 +1,4 @@
-"""What stands in litellm's own lists while the hook is installed, and how it goes again."""
+"""Putting the hook into litellm's callbacks, and taking it out again."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import wraps
-from importlib import import_module
 from typing import Any
 
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.litellm_hook import container as containers
 from jupyter_skills.litellm_hook.failures import as_litellms, raised_as_litellms
-from jupyter_skills.litellm_hook.orders import ORDERS, PROVIDER
-from jupyter_skills.models.litellm_import import import_now
+from jupyter_skills.models.litellm_import import import_now, provider_of
 
 # Every list that litellm may have put a callback into.
 _CALLBACKS = (
@@ -26,11 +24,8 @@ _CALLBACKS = (
     "_async_failure_callback",
     "_async_input_callback",
 )
-# Older releases have them in the second place.
-_INTERCEPTORS = (
-    "litellm.llms.anthropic.pass_through.messages.interceptors",
-    "litellm.llms.anthropic.experimental_pass_through.messages.interceptors",
-)
+_CHAT_INSTEAD = "jupyter_skills.completion(…, skills=['NAME'])"
+_MESSAGES_INSTEAD = "await litellm.anthropic.messages.acreate(…)"
 _lock = threading.RLock()
 _installed: Any = None
 _callback: Any = None
@@ -40,32 +35,36 @@ _guards: list[tuple[Any, str, Any, Any]] = []
 def install(**given: Any) -> None:
     """See ``install_litellm_hook``."""
     global _installed
-    from jupyter_skills.litellm_hook.hook import SkillsHook
-
     litellm = import_now()
+    from jupyter_skills.litellm_hook.hook import SkillsHook
+    from jupyter_skills.litellm_hook.registration import register
+
     with _lock:
         hook = SkillsHook(**given)
         register()
-        _forget(litellm, lambda entry: entry is _installed)
+        _forget(litellm, _installed)
         litellm.callbacks.append(hook)
         _installed = hook
         if not _guards:
-            _guard(litellm, "completion", "jupyter_skills.completion(…, skills=['NAME'])")
-            _guard(litellm.anthropic.messages, "create", "await litellm.anthropic.messages.acreate(…)")
+            # What every sync call passes, by whatever name; it goes on to litellm's preparations.
+            _guard(litellm.utils, "function_setup", _is_sync_chat, _CHAT_INSTEAD)
+            _guard(litellm.anthropic.messages, "create", lambda _: True, _MESSAGES_INSTEAD)
 
 
 def remove() -> None:
     """See ``remove_litellm_hook``."""
     global _installed
-    litellm = sys.modules.get("litellm")
-    if litellm is None or not hasattr(litellm, "callbacks"):
+    if _installed is None:
         return
+    litellm = sys.modules["litellm"]
     from jupyter_skills.litellm_hook.hook import SkillsHook
+    from jupyter_skills.litellm_hook.registration import unregister
 
     with _lock:
-        _forget(litellm, lambda entry: isinstance(entry, SkillsHook) and entry is not _callback)
+        _forget(litellm, _installed)
         _installed = None
-        ORDERS.afterwards(_unregister)
+        if not any(isinstance(entry, SkillsHook) for entry in litellm.callbacks):
+            unregister()
         for holder, name, ours, theirs in _guards:
             if getattr(holder, name) is ours:  # else somebody has wrapped it since, and it lets all through from now on
                 setattr(holder, name, theirs)
@@ -75,82 +74,49 @@ def remove() -> None:
 def callback() -> Any:
     """The hook for a proxy's configuration, with all as it is set: the same one each time."""
     global _callback
+    import_now()
     from jupyter_skills.litellm_hook.hook import SkillsHook
 
-    import_now()
     with _lock:
         if _callback is None:
             _callback = SkillsHook()
         return _callback
 
 
-def register() -> None:
-    """Lets litellm find what answers in a provider's place; others may have set its list anew since."""
-    from jupyter_skills.litellm_hook.chat import SkillsProvider
-    from jupyter_skills.litellm_hook.messages import SkillsInterceptor
-
-    litellm, interceptors = import_now(), _interceptors()
-    with _lock:
-        ORDERS.afterwards(None)
-        if not any(isinstance(entry, SkillsInterceptor) for entry in interceptors):
-            interceptors.insert(0, SkillsInterceptor())  # before those that look at tools only
-        if not any(entry["provider"] == PROVIDER for entry in litellm.custom_provider_map):
-            litellm.custom_provider_map.append({"provider": PROVIDER, "custom_handler": SkillsProvider()})
-        litellm.utils.custom_llm_setup()
-
-
-def _unregister() -> None:
-    from jupyter_skills.litellm_hook.messages import SkillsInterceptor
-
-    litellm, interceptors = import_now(), _interceptors()
-    interceptors[:] = [entry for entry in interceptors if not isinstance(entry, SkillsInterceptor)]
-    litellm.custom_provider_map[:] = [e for e in litellm.custom_provider_map if e["provider"] != PROVIDER]
-    for names in (litellm.provider_list, litellm._custom_providers):
-        while PROVIDER in names:
-            names.remove(PROVIDER)
-
-
-def _interceptors() -> list[Any]:
-    for name in _INTERCEPTORS:
-        try:
-            found: list[Any] = import_module(name).get_messages_interceptors()
-        except ImportError:
-            continue
-        return found
-    raise UsageProblem("This release of litellm has no place for the hook", "Run 'pip install --upgrade litellm'")
-
-
-def _forget(litellm: Any, which: Callable[[Any], bool]) -> None:
+def _forget(litellm: Any, hook: Any) -> None:
     for name in _CALLBACKS:
         entries = getattr(litellm, name, None)
-        if isinstance(entries, list) and any(map(which, entries)):
+        if isinstance(entries, list) and any(entry is hook for entry in entries):
             # A list of its own: litellm may be awaiting one callback of the other after the next.
-            setattr(litellm, name, [entry for entry in entries if not which(entry)])
+            setattr(litellm, name, [entry for entry in entries if entry is not hook])
 
 
-def _guard(holder: Any, name: str, instead: str) -> None:
+def _guard(holder: Any, name: str, concerns: Callable[[tuple[Any, ...]], bool], instead: str) -> None:
     """Refuses sync calls with skills: litellm calls no hook in them, so they would go out without."""
     theirs = getattr(holder, name)
 
     @wraps(theirs)
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("container") and _installed is not None:
-            _refuse(kwargs, args, instead)
+        if kwargs.get("container") and _installed is not None and concerns(args):
+            _refuse(kwargs, instead)
         return theirs(*args, **kwargs)
 
     setattr(holder, name, guarded)
     _guards.append((holder, name, guarded, theirs))
 
 
-def _refuse(kwargs: dict[str, Any], args: tuple[Any, ...], instead: str) -> None:
-    from jupyter_skills.litellm_hook.hook import check_native, provider_of
+def _is_sync_chat(args: tuple[Any, ...]) -> bool:
+    return bool(args) and args[0] == "completion"
 
-    model = str(kwargs.get("model") or (args[0] if args else ""))
+
+def _refuse(kwargs: dict[str, Any], instead: str) -> None:
+    model = str(kwargs.get("model") or "")
     with raised_as_litellms(model):
         asked = containers.read(kwargs["container"])
         if asked is None:
             return
-        check_native(asked, model, provider_of(model, kwargs))
+        if model:
+            asked.check_native(model, provider_of(model, kwargs))
     if asked.ours:
         problem = UsageProblem("litellm's sync calls have no hooks, so they can't use these skills", f"Use {instead}")
         raise as_litellms(problem, model)

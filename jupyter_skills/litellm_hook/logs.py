@@ -64,7 +64,7 @@ async def log_success(call: Any, answer: Answer) -> None:
         return
     empty = await litellm_answers.empty(answer.model)
     response = await litellm_answers.response(
-        empty, {"content": answer.text}, answer.finish_reason, answer.usage, answer.cost
+        [empty], {"content": answer.text}, answer.finish_reason, answer.usage, answer.cost
     )
     with suppress(Exception):  # whoever reads the stream has it; a callback of others can't take that back
         await call.async_success_handler(

@@ -24,7 +24,8 @@ async def skills_for(
 
     Args:
         references: Which ones.
-        store: Where they are kept, and whose view of it; the environment's if not given, where there is one.
+        store: Where they are kept, and whose view of it, which comes first; the environment's if not given, where there
+            is one, which comes after what lies in folders.
         discovers: Whether names also stand for skills that lie in folders, or came with packages. Paths never count:
             who sends a request need not be who owns the machine.
 
@@ -49,10 +50,23 @@ def _all(references: tuple[Reference, ...], store: SkillStore | None, discovers:
 
 
 def _one(reference: Reference, store: SkillStore | None, discovers: bool) -> Skill:
-    if discovers and reference.version in (None, _LATEST) and discovery.may_be_name(reference.word):
+    places = [_stored, _discovered] if store is not None else [_discovered, _stored]
+    for place in places if discovers else [_stored]:
         with suppress(SkillNotFound):
-            return discovery.named(reference.word)
-    for word in dict.fromkeys((reference.word, normalized(reference.word))):
-        with suppress(SkillNotFound):
-            return finding.stored(f"{discovery.STORED}{Reference(word, reference.version)}", store)
+            return place(reference, store)
     raise SkillNotFound(f"There is no skill '{PREFIX}{reference}'", "Check its id or name, and whose it is")
+
+
+def _discovered(reference: Reference, _: SkillStore | None) -> Skill:
+    if reference.version not in (None, _LATEST) or not discovery.may_be_name(reference.word):
+        raise SkillNotFound(f"No folder holds '{reference}'")
+    return discovery.named(reference.word)
+
+
+def _stored(reference: Reference, store: SkillStore | None) -> Skill:
+    try:
+        return finding.stored(f"{discovery.STORED}{reference}", store)
+    except SkillNotFound:
+        if (word := normalized(reference.word)) == reference.word:
+            raise
+        return finding.stored(f"{discovery.STORED}{Reference(word, reference.version)}", store)

@@ -5,22 +5,26 @@ Source: Anthropic API reference, "Create a Message" and "Streaming Messages".
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from jupyter_skills.agent.answer import Answer
-from jupyter_skills.agent.served import answered
+from jupyter_skills.agent.pieces import Whole, as_it_comes
+from jupyter_skills.agent.served import answered, checked
 from jupyter_skills.agent.tool_names import LOAD_SKILL
 from jupyter_skills.litellm_hook.failures import raised_as_litellms
 from jupyter_skills.litellm_hook.logs import in_private, log_failure, log_success, private_context
 from jupyter_skills.litellm_hook.marks import marks, stopped_by
-from jupyter_skills.litellm_hook.one_message import OneMessage, blocks_for_the_caller, summed
+from jupyter_skills.litellm_hook.one_message import OneMessage, blocks_for_the_caller
 from jupyter_skills.litellm_hook.orders import ORDERS, PROVIDER, Order
 from jupyter_skills.models.client import Message
-from jupyter_skills.models.litellm_messages import MessagesClient, wrapped, wrapped_tool
-from jupyter_skills.models.message_blocks import messages_of
+from jupyter_skills.models.litellm_messages import MessagesClient, OnEvent
+from jupyter_skills.models.message_blocks import messages_of, wrapped, wrapped_tool
+from jupyter_skills.models.messages import summed
 from jupyter_skills.models.usual import usual_client
 
 _LIMIT_REACHED = "pause_turn"  # Anthropic's own word for a loop of its own that has not come to its end
@@ -42,79 +46,67 @@ class SkillsInterceptor:
         order = ORDERS.taken_up(call)
         if order.stream:
             return _events(order, call)
-        course = _Course(order)
         with ORDERS.at_work(call), raised_as_litellms(order.model, order.provider):
-            answer, added = await in_private(course.answer())
+            answer, added = await in_private(_answered(order))
         await log_success(call, answer)
-        return course.message(answer, added)
+        return _message(order, answer, added)
 
 
 async def _events(order: Order, call: Any) -> AsyncGenerator[bytes, None]:
     """The events of all answers as those of one message."""
-    events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-    course = _Course(order, events)
-    together = OneMessage(course.names)
+    together = OneMessage(order.names)
     try:
         with ORDERS.at_work(call), raised_as_litellms(order.model, order.provider):
-            turn = asyncio.create_task(course.answer(), context=private_context())
-            turn.add_done_callback(lambda _: events.put_nowait(None))
-            try:
-                while (event := await events.get()) is not None:
-                    for one in together.taken_in(event):
-                        yield _as_bytes(one)
-                answer, added = await turn
-            finally:
-                turn.cancel()
-                await asyncio.wait({turn})
+            async with aclosing(as_it_comes(partial(_answered, order), private_context())) as events:
+                async for event in events:
+                    if isinstance(event, Whole):
+                        answer, added = event.result
+                    else:
+                        for one in together.taken_in(event):
+                            yield _as_bytes(one)
     except Exception as error:
         await log_failure(call, error)
         raise
-    for one in together.ended(course.message(answer, added)):
+    for one in together.ended(_message(order, answer, added)):
         yield _as_bytes(one)
     await log_success(call, answer)
 
 
-class _Course:
-    """One order at work.
+async def _answered(order: Order, on_event: OnEvent | None = None) -> tuple[Answer, tuple[Message, ...]]:
+    """Takes the turn; what to add to the conversation is in Anthropic's form."""
+    checked(order.messages, order.arguments)
+    arguments = dict(order.arguments)
+    client = MessagesClient(usual_client(tries=1), arguments.pop("system", None), on_event)
+    wishes = order.wishes(arguments=arguments, others=tuple(map(wrapped_tool, order.tools)), client=client)
+    return await answered(wishes, [wrapped(message) for message in order.messages], _loaded_in(order.messages))
 
-    Args:
-        order: The order.
-        events: Where the events of streams go.
-    """
 
-    def __init__(self, order: Order, events: asyncio.Queue[dict[str, Any] | None] | None = None) -> None:
-        self._order = order
-        self._arguments = dict(order.arguments)
-        system = self._arguments.pop("system", None)
-        client = MessagesClient(usual_client(tries=1), system, events.put_nowait if events else None)
-        self._client = client
-        self.names = frozenset(str(tool.get("name")) for tool in order.tools)
-
-    async def answer(self) -> tuple[Answer, tuple[Message, ...]]:
-        """Takes the turn; what to add to the conversation is in Anthropic's form."""
-        order = self._order
-        wishes = order.wishes(
-            arguments=self._arguments, others=tuple(map(wrapped_tool, order.tools)), client=self._client
-        )
-        return await answered(wishes, [wrapped(message) for message in order.messages], _loaded_in(order.messages))
-
-    def message(self, answer: Answer, added: Sequence[Message]) -> dict[str, Any]:
-        """The last answer as the whole call's."""
-        last: Mapping[str, Any] = answer.raws[-1] if answer.raws else _empty(answer)
-        made = {
-            **last,
-            "content": blocks_for_the_caller(last.get("content") or (), self.names),
-            "usage": summed([reply.get("usage") or {} for reply in answer.raws]),
-            **marks(answer, messages_of(added)),
-        }
-        if stopped_by(answer):
-            made["stop_reason"] = _LIMIT_REACHED
-        return made
+def _message(order: Order, answer: Answer, added: Sequence[Message]) -> dict[str, Any]:
+    """The last answer as the whole call's."""
+    last: Mapping[str, Any] = answer.raws[-1] if answer.raws else _empty(answer)
+    message = {
+        **last,
+        "content": blocks_for_the_caller(last.get("content") or (), order.names),
+        "usage": summed(reply.get("usage") or {} for reply in answer.raws or (last,)),
+        **marks(answer, messages_of(added)),
+    }
+    if stopped_by(answer):
+        message["stop_reason"] = _LIMIT_REACHED
+    return message
 
 
 def _empty(answer: Answer) -> dict[str, Any]:
     """A message of a model that was not asked."""
-    return {"id": "msg_none", "type": "message", "role": "assistant", "model": answer.model, "content": []}
+    return {
+        "id": f"msg_{uuid4().hex}",
+        "type": "message",
+        "role": "assistant",
+        "model": answer.model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 0, "output_tokens": 0},
+    }
 
 
 def _loaded_in(messages: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -75,18 +75,3 @@ def blocks_for_the_caller(blocks: Iterable[Mapping[str, Any]], names: frozenset[
         names: The caller's own tools.
     """
     return [copied(block) for block in blocks if is_for_the_caller(block, names)]
-
-
-def summed(counts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """What several answers came to together: numbers add up, what else they tell is the last one's."""
-    total: dict[str, Any] = {}
-    for count in counts:
-        for name, value in count.items():
-            before = total.get(name)
-            if isinstance(value, Mapping):
-                total[name] = summed([before or {}, value])
-            elif isinstance(value, int | float) and not isinstance(value, bool):
-                total[name] = value + (before or 0)
-            elif value is not None or name not in total:
-                total[name] = value
-    return total

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize
 
 from jupyter_skills.agent.assembly import Wishes
 from jupyter_skills.agent.events import Event, Notice
@@ -49,6 +49,11 @@ class Order:
     steps: int | None = None
     cost: float | None = None
     isolated: Callable[[], Isolated] | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Those of the caller's own tools, in Anthropic's shape."""
+        return frozenset(str(tool.get("name")) for tool in self.tools)
 
     def wishes(self, **more: Any) -> Wishes:
         """What is wanted of the turn; code runs in a sandbox of its own, or nowhere if that is set.
@@ -96,6 +101,7 @@ class Orders:
     def note(self, call: Any, order: Order) -> None:
         """Called by the hook."""
         self._noted[call] = order
+        finalize(call, self._go_on).atexit = False  # it may never come to an answer
 
     def taken_up(self, call: Any) -> Order:
         """Called by what answers in a provider's place.

@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from jupyter_skills.agent.sync import run_apart
 from jupyter_skills.errors import UsageProblem
-from jupyter_skills.litellm_hook.container import PREFIX
+from jupyter_skills.litellm_hook.container import PREFIXES
 from jupyter_skills.litellm_hook.failures import raised_as_litellms
 from jupyter_skills.litellm_hook.uploads import skill_of
 from jupyter_skills.models.litellm_import import imported
@@ -25,7 +25,6 @@ T = TypeVar("T")
 
 _STORE = (None, "litellm_proxy")
 _ID = "skill_"
-_PREFIXES = (PREFIX, "litellm_")
 _OF_THE_MANIFEST = ("description", "instructions")
 _SHOWN = ("id", "display_title", "description", "latest_version", "source", "created_at", "updated_at")
 _ON_A_PAGE = 20  # as litellm and the API have it
@@ -206,7 +205,7 @@ async def _found(store: SkillStore, skill_id: str) -> StoredSkill:
     if not isinstance(skill_id, str):
         raise UsageProblem(f"{type(skill_id).__name__} is no kind of id", f"Give a text, as in '{_ID}…'")
     word = skill_id
-    for prefix in _PREFIXES:
+    for prefix in PREFIXES:
         word = word.removeprefix(prefix)
     return await (store.get if word.startswith(_ID) else store.find)(word)
 

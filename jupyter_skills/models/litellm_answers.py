@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jupyter_skills.models.client import Message, Usage
+from jupyter_skills.models.client import Message, ReasoningDelta, TextDelta, Usage
 from jupyter_skills.models.litellm_import import imported
 from jupyter_skills.models.litellm_reply import usage_of
+from jupyter_skills.models.messages import summed
 
 
 async def response(
-    raw: Any,
+    raws: Sequence[Any],
     message: Message,
     finish_reason: str,
     usage: Usage,
@@ -20,25 +21,29 @@ async def response(
     """A ``litellm.ModelResponse``.
 
     Args:
-        raw: That of the last request; it is not changed.
+        raws: Those of all requests, at least of one; none is changed.
         message: The assistant's message in it: ``content``, and the ``tool_calls`` that are left to the caller.
         finish_reason: Why it ended.
         usage: What all requests came to.
         cost: US dollars for all of them, if known.
     """
     litellm = await imported()
-    made = raw.model_copy(deep=True)
+    made = raws[-1].model_copy(deep=True)
     choice = made.choices[0]
     choice.message.content = message.get("content", "")
     choice.message.tool_calls = _calls(litellm, message.get("tool_calls") or ()) or None
     choice.finish_reason = finish_reason
-    if usage_of(made) != usage:  # that of a single request has details worth keeping
+    if usage_of(made) != usage:
+        counted = [raw.usage.model_dump() for raw in raws if getattr(raw, "usage", None)]
         made.usage = litellm.Usage(
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            total_tokens=usage.total_tokens,
+            **{
+                **summed(counted),
+                "prompt_tokens": usage.prompt_tokens,
+                "completion_tokens": usage.completion_tokens,
+                "total_tokens": usage.total_tokens,
+            }
         )
-    made._hidden_params = {**(getattr(raw, "_hidden_params", None) or {}), "response_cost": cost}
+    made._hidden_params = {**(getattr(raws[-1], "_hidden_params", None) or {}), "response_cost": cost}
     return made
 
 
@@ -48,9 +53,10 @@ async def empty(model: str) -> Any:
     return litellm.ModelResponse(model=model, choices=[{"message": {"role": "assistant", "content": ""}}])
 
 
-async def chunk(number: str, model: str, text: str) -> Any:
-    """A piece of text as a ``litellm.ModelResponseStream``; all of one stream carry the same number."""
-    return await _chunk(number, model, {"role": "assistant", "content": text}, None)
+async def chunk(number: str, model: str, piece: TextDelta | ReasoningDelta) -> Any:
+    """A piece as a ``litellm.ModelResponseStream``; all of one stream carry the same number."""
+    kind = "content" if isinstance(piece, TextDelta) else "reasoning_content"
+    return await _chunk(number, model, {"role": "assistant", kind: piece.text}, None)
 
 
 async def last_chunk(number: str, made: Any) -> Any:

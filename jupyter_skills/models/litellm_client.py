@@ -75,7 +75,7 @@ class LitellmClient:
                 raise refused(request, arguments, reason)
             prices = prices_in(request.arguments)
             free = facts_of(litellm, request.model, request.arguments).prices == Prices(0.0, 0.0)
-            reply = reply_of(litellm, response, request.messages, prices, free=free)
+            reply = reply_of(litellm, response, request.messages, prices, free=free, model=request.model)
         if not request.stream:
             if reasoning := reply.message.get("reasoning_content"):
                 yield ReasoningDelta(reasoning)

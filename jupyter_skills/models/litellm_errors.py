@@ -16,6 +16,7 @@ from jupyter_skills.errors import (
     ModelOverlong,
     ModelProblem,
     ModelRefused,
+    ModelSilent,
     ModelUnknown,
     ModelUnreachable,
     ToolsUnsupported,
@@ -28,6 +29,7 @@ _BUSY = {429, 502, 503, 504, 529}
 
 _BUSY_WORDS = re.compile(r"\boverloaded\b|rate[ _]limit|too many requests", re.IGNORECASE)
 _KEYLESS = re.compile(r"missing credentials|api_key client option must be set", re.IGNORECASE)
+_CHECK = "Check the network and JupyterSkills.api_base, then run the cell again"
 _REPEATS = "repeating the same chunk"
 
 # The package of a module that litellm only needs for some providers, where the names differ.
@@ -64,7 +66,7 @@ def translated(litellm: Any, request: ModelRequest, arguments: dict[str, Any]) -
     except ModelProblem:
         raise
     except TimeoutError:
-        raise _unreachable(request, f"sent nothing for {request.timeout:g} s") from None
+        raise _silent(request) from None
     except Exception as error:  # noqa: BLE001 -- litellm lets everything through; it all becomes one of ours
         problem = _translate(litellm, request, arguments, error)
         # What litellm quotes would stand in the traceback of whoever doesn't catch this.
@@ -138,7 +140,7 @@ def _told(
     ):
         return _keyless(model, missing)
     if unconnected:
-        return _unreachable(request, "can't be reached")
+        return _unreachable(request)
     if status in (401, 403):
         return ModelKeyMissing(f"The provider of '{model}' refused the key: {quoted}", "Check the key and its rights")
     if (refusal := _refused_for(errors, request, error, seen, quoted, in_stream=in_stream)) is not None:
@@ -150,7 +152,7 @@ def _told(
             wait_asked(headers(error), str(error)),
         )
     if isinstance(error, errors.Timeout):
-        return _unreachable(request, f"sent nothing for {request.timeout:g} s")
+        return _silent(request)
     if status == 404:
         return ModelUnknown(f"The provider has no model '{model}': {quoted}", "Check the name given with -m")
     if 400 <= status < 500:
@@ -220,10 +222,17 @@ def _refused_for(
     return None
 
 
-def _unreachable(request: ModelRequest, what: str) -> ModelUnreachable:
+def _unreachable(request: ModelRequest) -> ModelUnreachable:
+    return ModelUnreachable(f"{_server(request)} can't be reached", _CHECK)
+
+
+def _silent(request: ModelRequest) -> ModelSilent:
+    return ModelSilent(f"{_server(request)} sent nothing for {request.timeout:g} s", _CHECK)
+
+
+def _server(request: ModelRequest) -> str:
     base = request.arguments.get("api_base") or request.arguments.get("base_url")
-    server = f"The server at {masked(str(base), {})}" if base else f"The provider of '{request.model}'"
-    return ModelUnreachable(f"{server} {what}", "Check the network and JupyterSkills.api_base, then run the cell again")
+    return f"The server at {masked(str(base), {})}" if base else f"The provider of '{request.model}'"
 
 
 def _caused_by_connection(error: Exception) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -36,6 +37,21 @@ def import_now() -> Any:
     litellm.disable_hf_tokenizer_download = True  # else counting tokens, and building some replies, asks a web server
     _litellm = litellm
     return litellm
+
+
+def provider_of(model: str, arguments: Mapping[str, Any]) -> str:
+    """The provider that litellm would ask; empty if it knows none, which it will say itself.
+
+    Args:
+        model: The model's name.
+        arguments: What else goes to it; they may name the provider, or its address.
+    """
+    if given := arguments.get("custom_llm_provider"):
+        return str(given)
+    try:
+        return str(import_now().get_llm_provider(model=model, api_base=arguments.get("api_base"))[1])
+    except Exception:  # noqa: BLE001 -- the request itself will meet it, with all that is to be said of it
+        return ""
 
 
 async def end_its_tasks() -> None:

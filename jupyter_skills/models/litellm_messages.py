@@ -25,7 +25,6 @@ from jupyter_skills.models.litellm_facts import facts_of, prices_in
 from jupyter_skills.models.litellm_import import imported
 from jupyter_skills.models.litellm_said import statuses
 from jupyter_skills.models.message_blocks import (
-    NATIVE,
     counted_as,
     messages_of,
     reply_of,
@@ -35,13 +34,10 @@ from jupyter_skills.models.message_blocks import (
     tools_of,
     usage_of,
     wrapped,
-    wrapped_tool,
 )
 from jupyter_skills.models.message_events import EventError, StreamedMessage, piece_in
 from jupyter_skills.models.pump import Pump
 from jupyter_skills.models.server_sent_events import EventReader
-
-__all__ = ["NATIVE", "MessagesClient", "wrapped", "wrapped_tool"]
 
 OnEvent = Callable[[dict[str, Any]], None]
 

@@ -27,6 +27,7 @@ def reply_of(
     prices: Prices | None = None,
     *,
     free: bool = False,
+    model: str = "",
 ) -> ModelReply:
     """A whole answer.
 
@@ -36,6 +37,7 @@ def reply_of(
         messages: The conversation so far: a call that the provider gave no id of its own gets one that isn't there.
         prices: What the user says that the model costs.
         free: Whether it is known to cost nothing, however much it says.
+        model: The name it was asked by, where its own in the response has no price.
 
     Raises:
         IndexError: There is no answer in the response.
@@ -60,7 +62,7 @@ def reply_of(
     if usage == Usage():
         cost = 0.0 if free else None  # nobody has counted
     else:
-        cost = _cost(litellm, response) if prices is None else prices.cost(usage)
+        cost = _cost(litellm, response, model) if prices is None else prices.cost(usage)
     return ModelReply(
         message=message,
         tool_calls=tuple(calls),
@@ -115,8 +117,10 @@ def _object(call: ToolCall) -> str:
     return "{}" if object_in(call.arguments) is None else call.arguments
 
 
-def _cost(litellm: Any, response: Any) -> float | None:
-    try:
-        return float(litellm.completion_cost(completion_response=response))
-    except Exception:  # noqa: BLE001 -- an unknown price is normal, and litellm has a new error class for it each year
-        return None
+def _cost(litellm: Any, response: Any, model: str) -> float | None:
+    for named in ({}, {"model": model}) if model else ({},):
+        try:
+            return float(litellm.completion_cost(completion_response=response, **named))
+        except Exception:  # noqa: BLE001, S112 -- an unknown price is normal, and litellm has many error classes for it
+            continue
+    return None

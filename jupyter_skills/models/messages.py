@@ -130,3 +130,18 @@ def unused_ids(kind: str, taken: Iterable[str]) -> Iterator[str]:
 def accepted_name(name: str) -> str:
     """A function's name that every provider takes back; the call's result says what was wrong with another."""
     return name if _FUNCTION.fullmatch(name) else "unknown"
+
+
+def summed(counts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What several answers came to together: numbers add up, what else they tell is the last one's."""
+    total: dict[str, Any] = {}
+    for counted in counts:
+        for name, value in counted.items():
+            before = total.get(name)
+            if isinstance(value, Mapping):
+                total[name] = summed([before or {}, value])
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                total[name] = value + (before or 0)
+            elif value is not None or name not in total:
+                total[name] = value
+    return total

@@ -19,7 +19,7 @@ from jupyter_skills.agent.events import (
 from jupyter_skills.execution.lines import Lines
 from jupyter_skills.execution.output import clean_text, overwritten
 from jupyter_skills.markup.cleaning import CleanPieces, without_turning
-from jupyter_skills.models.client import TextDelta
+from jupyter_skills.models.client import ReasoningDelta, TextDelta
 from jupyter_skills.rendering.drafting import draft_text
 from jupyter_skills.rendering.waiting import Ticker
 from jupyter_skills.rendering.words import (
@@ -55,7 +55,7 @@ class TerminalRenderer:
 
     def show(self, event: Event) -> None:
         """See ``Renderer``."""
-        if not isinstance(event, Waiting):
+        if not isinstance(event, Waiting | ReasoningDelta):
             self._stop_waiting()
         match event:
             case Waiting(reason):
