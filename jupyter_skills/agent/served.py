@@ -19,7 +19,7 @@ from jupyter_skills.agent.tool_names import skill_loaded_by
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.models import litellm_answers
 from jupyter_skills.models.client import Message, ReasoningDelta, TextDelta
-from jupyter_skills.models.messages import answered_calls, function_name
+from jupyter_skills.models.messages import answered_calls, function_name, is_providers
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,10 @@ def checked(messages: Sequence[Any], arguments: Mapping[str, Any]) -> None:
         arguments: What else goes to the provider.
 
     Raises:
-        UsageProblem: There are no messages, or several answers are wanted.
+        UsageProblem: There are no messages, one is none, or several answers are wanted.
     """
+    if isinstance(messages, str) or not all(isinstance(m, Mapping) or hasattr(m, "model_dump") for m in messages):
+        raise UsageProblem("'messages' is no list of messages", "Write it as [{'role': 'user', 'content': '…'}]")
     if not messages:
         raise UsageProblem("There are no messages", "Give at least one, as in [{'role': 'user', 'content': '…'}]")
     if arguments.get("n") not in (1, None):
@@ -93,9 +95,10 @@ async def served(wishes: Wishes, said: Sequence[Message]) -> Served:
         SkillsError: See ``answered``.
     """
     answer, added = await answered(wishes, said, _loaded_in(said))
-    last = next((message for message in reversed(added) if message["role"] == "assistant"), {})
+    said_so = [message for message in added if message["role"] == "assistant"]
+    last = said_so[-1] if said_so and len(said_so) == len(answer.raws) else {}  # an empty answer is none of them
     response = await litellm_answers.response(
-        answer.raws if added else [await litellm_answers.empty(answer.model)],
+        answer.raws or [await litellm_answers.empty(answer.model)],
         {**last, "tool_calls": calls_left(last, wishes.others)},
         answer.finish_reason,
         answer.usage,
@@ -139,14 +142,15 @@ async def serving(
 
 
 def calls_left(message: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The calls in an assistant's message that are left to the caller.
+    """The calls in an assistant's message that are left to the caller, or were the provider's own.
 
     Args:
         message: The message.
         others: The caller's own tools.
     """
     names = {function_name(tool) for tool in others}
-    return [call for call in message.get("tool_calls") or () if call["function"]["name"] in names]
+    calls = message.get("tool_calls") or ()
+    return [call for call in calls if call["function"]["name"] in names or is_providers(call["id"])]
 
 
 def _leading_system(said: list[Message]) -> str:

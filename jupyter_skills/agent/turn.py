@@ -131,7 +131,7 @@ class _Course:
                 return "max_cost"
             self._last, reply = sent, sent.reply
             self.replies.append(reply)
-            if reply.tool_calls or reply.text.strip():  # some providers take no empty message back
+            if reply.tool_calls or reply.text.strip() or reply.has_more:  # some providers take no empty message back
                 self.said.append(reply.message)
             await self._purse.pay(sent.request, reply, self._turn.client)
             self._learn(sent)

@@ -11,7 +11,7 @@ from uuid import uuid4
 from litellm.llms.custom_llm import CustomLLM
 
 from jupyter_skills.agent.assembly import Wishes
-from jupyter_skills.agent.served import Served, checked, plain, served, serving
+from jupyter_skills.agent.served import Served, plain, served, serving
 from jupyter_skills.litellm_hook.failures import raised_as_litellms
 from jupyter_skills.litellm_hook.logs import in_private, private_context
 from jupyter_skills.litellm_hook.marks import marks, put_on, stopped_by
@@ -98,7 +98,6 @@ def _container_id(response: Any) -> str | None:
 
 
 def _wishes(order: Order) -> Wishes:
-    checked(order.messages, order.arguments)
     client = SameContainer(usual_client(tries=1)) if "container" in order.arguments else None
     return order.wishes(arguments=order.arguments, others=tuple(order.tools), client=client)
 

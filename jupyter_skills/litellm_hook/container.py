@@ -18,6 +18,7 @@ PREFIXES = (PREFIX, "litellm_")
 KNOWS_SKILLS = ("anthropic",)
 """The providers with skills of their own."""
 
+_LONGEST = 300
 _AS_IN = "Write it as {'skills': [{'type': 'custom', 'skill_id': 'litellm:NAME'}]}"
 
 
@@ -100,6 +101,8 @@ def _reference(entry: Any, position: int) -> Reference | None:
     skill_id = entry.get("skill_id") if isinstance(entry, Mapping) else None
     if not isinstance(skill_id, str) or not skill_id.strip():
         raise UsageProblem(f"Entry {position} of container.skills names no skill_id", _AS_IN)
+    if len(skill_id) > _LONGEST or len(str(entry.get("version") or "")) > _LONGEST:
+        raise UsageProblem(f"Entry {position} of container.skills is longer than any skill's id or version", _AS_IN)
     for prefix in PREFIXES:
         if skill_id.startswith(prefix):
             word, _, version = skill_id.removeprefix(prefix).strip().partition("@")

@@ -10,6 +10,10 @@ from jupyter_skills import errors
 from jupyter_skills.errors import SkillsError
 from jupyter_skills.models.litellm_import import import_now
 
+# A router leaves a deployment out for a while after most errors, for everybody; not after this one.
+_NOT_THE_PROVIDERS = "APIConnectionError"
+_UNAVAILABLE = 503
+
 _GIVE_PRICES = "Give input_cost_per_token= and output_cost_per_token=, or leave max_cost out"
 
 # Our class, litellm's, and what to do about it where ours speaks of cells. The first that fits counts; what the
@@ -35,10 +39,10 @@ _CLASSES: tuple[tuple[type[SkillsError], str, str], ...] = (
     (errors.SkillProblem, "BadRequestError", ""),
     (errors.StoreConflict, "BadRequestError", ""),
     (errors.NotYours, "BadRequestError", ""),
-    (errors.StoreProblem, "ServiceUnavailableError", ""),
-    (errors.EngineMissing, "ServiceUnavailableError", "See what 'jupyter skills sandbox status' says"),
-    (errors.SandboxFailed, "ServiceUnavailableError", "Ask again"),
-    (errors.SandboxProblem, "ServiceUnavailableError", ""),
+    (errors.StoreProblem, _NOT_THE_PROVIDERS, ""),
+    (errors.EngineMissing, _NOT_THE_PROVIDERS, "See what 'jupyter skills sandbox status' says"),
+    (errors.SandboxFailed, _NOT_THE_PROVIDERS, "Ask again"),
+    (errors.SandboxProblem, _NOT_THE_PROVIDERS, ""),
 )
 
 
@@ -70,5 +74,7 @@ def as_litellms(error: SkillsError, model: str = "", provider: str = "") -> Exce
     )
     words = SkillsError(error.message, step or error.next_step)
     made: Any = getattr(litellm, name)(message=str(words), model=model, llm_provider=provider)
+    if name == _NOT_THE_PROVIDERS:
+        made.status_code = _UNAVAILABLE
     made.__cause__ = error
     return made  # type: ignore[no-any-return]

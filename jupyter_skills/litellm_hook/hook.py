@@ -8,6 +8,7 @@ from typing import Any
 
 from litellm.integrations.custom_logger import CustomLogger
 
+from jupyter_skills.agent.served import checked
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.litellm_hook import container as containers
 from jupyter_skills.litellm_hook.container import KNOWS_SKILLS, Container
@@ -33,7 +34,10 @@ _OF_THE_CALL = {
     *("litellm_logging_obj", "litellm_call_id", "complete_response"),
 }
 # What each request is to have, and the call that they belong to is not.
-_OF_THE_REQUESTS = ("tools", "container", "num_retries", "max_retries", "fallbacks", "mock_response", "mock_tool_calls")
+_OF_THE_REQUESTS = {
+    *("tools", "container", "num_retries", "max_retries", "fallbacks", "context_window_fallback_dict"),
+    *("mock_response", "mock_tool_calls"),
+}
 
 
 class Resolved(dict[str, Any]):
@@ -131,8 +135,10 @@ class SkillsHook(CustomLogger):
                 raise UsageProblem("The proxy did not say whose skills are meant", "Name the hook in its callbacks")
             else:
                 skills = await skills_for(asked.ours, self._store, discovers=True)
-            register()
-        ORDERS.note(call, self._order(kwargs, model, provider, asked, skills))
+                order = self._order(kwargs, model, provider, asked, skills)
+            checked(order.messages, order.arguments)
+        register()
+        ORDERS.note(call, order)
         return {
             **{name: value for name, value in kwargs.items() if name not in _OF_THE_REQUESTS},
             "custom_llm_provider": PROVIDER,

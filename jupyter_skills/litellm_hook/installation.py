@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
@@ -47,8 +47,8 @@ def install(**given: Any) -> None:
         _installed = hook
         if not _guards:
             # What every sync call passes, by whatever name; it goes on to litellm's preparations.
-            _guard(litellm.utils, "function_setup", _is_sync_chat, _CHAT_INSTEAD)
-            _guard(litellm.anthropic.messages, "create", lambda _: True, _MESSAGES_INSTEAD)
+            _guard(litellm.utils, "function_setup", _model_of_sync_chat, _CHAT_INSTEAD)
+            _guard(litellm.anthropic.messages, "create", _model_of_message, _MESSAGES_INSTEAD)
 
 
 def remove() -> None:
@@ -91,26 +91,40 @@ def _forget(litellm: Any, hook: Any) -> None:
             setattr(litellm, name, [entry for entry in entries if entry is not hook])
 
 
-def _guard(holder: Any, name: str, concerns: Callable[[tuple[Any, ...]], bool], instead: str) -> None:
-    """Refuses sync calls with skills: litellm calls no hook in them, so they would go out without."""
+def _guard(holder: Any, name: str, model_of: Callable[..., str | None], instead: str) -> None:
+    """Refuses sync calls with skills: litellm calls no hook in them, so they would go out without.
+
+    Args:
+        holder: What holds the function that such calls pass.
+        name: The function.
+        model_of: Called with its arguments for the model; None lets the call through.
+        instead: What to use.
+    """
     theirs = getattr(holder, name)
 
     @wraps(theirs)
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("container") and _installed is not None and concerns(args):
-            _refuse(kwargs, instead)
+        if kwargs.get("container") and _installed is not None and (model := model_of(args, kwargs)) is not None:
+            _refuse(model, kwargs, instead)
         return theirs(*args, **kwargs)
 
     setattr(holder, name, guarded)
     _guards.append((holder, name, guarded, theirs))
 
 
-def _is_sync_chat(args: tuple[Any, ...]) -> bool:
-    return bool(args) and args[0] == "completion"
+def _model_of_sync_chat(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
+    """The model of a sync chat completion that is being set up; None for any other call."""
+    if not args or args[0] != "completion":
+        return None
+    after = args[3:4]  # what comes before is litellm's own
+    return str(kwargs.get("model") or (after[0] if after else ""))
 
 
-def _refuse(kwargs: dict[str, Any], instead: str) -> None:
-    model = str(kwargs.get("model") or "")
+def _model_of_message(_: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
+    return str(kwargs.get("model") or "")
+
+
+def _refuse(model: str, kwargs: Mapping[str, Any], instead: str) -> None:
     with raised_as_litellms(model):
         asked = containers.read(kwargs["container"])
         if asked is None:
@@ -118,5 +132,5 @@ def _refuse(kwargs: dict[str, Any], instead: str) -> None:
         if model:
             asked.check_native(model, provider_of(model, kwargs))
     if asked.ours:
-        problem = UsageProblem("litellm's sync calls have no hooks, so they can't use these skills", f"Use {instead}")
+        problem = UsageProblem("litellm runs no hooks in this call, so it can't use these skills", f"Use {instead}")
         raise as_litellms(problem, model)

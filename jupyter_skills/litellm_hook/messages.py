@@ -5,6 +5,7 @@ Source: Anthropic API reference, "Create a Message" and "Streaming Messages".
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -13,8 +14,9 @@ from typing import Any
 from uuid import uuid4
 
 from jupyter_skills.agent.answer import Answer
+from jupyter_skills.agent.events import Emit, Ended, Event, discard
 from jupyter_skills.agent.pieces import Whole, as_it_comes
-from jupyter_skills.agent.served import answered, checked
+from jupyter_skills.agent.served import answered
 from jupyter_skills.agent.tool_names import LOAD_SKILL
 from jupyter_skills.litellm_hook.failures import raised_as_litellms
 from jupyter_skills.litellm_hook.logs import in_private, log_failure, log_success, private_context
@@ -55,9 +57,15 @@ class SkillsInterceptor:
 async def _events(order: Order, call: Any) -> AsyncGenerator[bytes, None]:
     """The events of all answers as those of one message."""
     together = OneMessage(order.names)
+    ended: list[Answer] = []
+
+    def note(event: Event) -> None:
+        if isinstance(event, Ended):
+            ended.append(event.answer)
+
     try:
         with ORDERS.at_work(call), raised_as_litellms(order.model, order.provider):
-            async with aclosing(as_it_comes(partial(_answered, order), private_context())) as events:
+            async with aclosing(as_it_comes(partial(_answered, order, emit=note), private_context())) as events:
                 async for event in events:
                     if isinstance(event, Whole):
                         answer, added = event.result
@@ -67,17 +75,22 @@ async def _events(order: Order, call: Any) -> AsyncGenerator[bytes, None]:
     except Exception as error:
         await log_failure(call, error)
         raise
+    except (GeneratorExit, asyncio.CancelledError):
+        if ended and ended[-1].raws:  # what was paid for until then
+            await log_success(call, ended[-1])
+        raise
+    await log_success(call, answer)
     for one in together.ended(_message(order, answer, added)):
         yield _as_bytes(one)
-    await log_success(call, answer)
 
 
-async def _answered(order: Order, on_event: OnEvent | None = None) -> tuple[Answer, tuple[Message, ...]]:
+async def _answered(
+    order: Order, on_event: OnEvent | None = None, emit: Emit = discard
+) -> tuple[Answer, tuple[Message, ...]]:
     """Takes the turn; what to add to the conversation is in Anthropic's form."""
-    checked(order.messages, order.arguments)
     arguments = dict(order.arguments)
     client = MessagesClient(usual_client(tries=1), arguments.pop("system", None), on_event)
-    wishes = order.wishes(arguments=arguments, others=tuple(map(wrapped_tool, order.tools)), client=client)
+    wishes = order.wishes(emit, arguments=arguments, others=tuple(map(wrapped_tool, order.tools)), client=client)
     return await answered(wishes, [wrapped(message) for message in order.messages], _loaded_in(order.messages))
 
 
@@ -113,11 +126,9 @@ def _loaded_in(messages: Iterable[Mapping[str, Any]]) -> list[str]:
     """The skills that the model has loaded, as far as the caller's messages tell."""
     contents = [message.get("content") for message in messages if message.get("role") == "assistant"]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
-    return [
-        str(block["input"]["name"])
-        for block in blocks
-        if block.get("type") == "tool_use" and block.get("name") == LOAD_SKILL and "name" in (block.get("input") or {})
-    ]
+    calls = [block for block in blocks if isinstance(block, Mapping) and block.get("type") == "tool_use"]
+    inputs = [call.get("input") for call in calls if call.get("name") == LOAD_SKILL]
+    return [str(given["name"]) for given in inputs if isinstance(given, Mapping) and "name" in given]
 
 
 def _as_bytes(event: Mapping[str, Any]) -> bytes:

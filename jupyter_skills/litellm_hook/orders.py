@@ -6,11 +6,12 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary, finalize
 
 from jupyter_skills.agent.assembly import Wishes
-from jupyter_skills.agent.events import Event, Notice
+from jupyter_skills.agent.events import Emit, Event, Notice, discard
 from jupyter_skills.agent.executor import Isolated
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.litellm_hook.failures import as_litellms
@@ -55,10 +56,11 @@ class Order:
         """Those of the caller's own tools, in Anthropic's shape."""
         return frozenset(str(tool.get("name")) for tool in self.tools)
 
-    def wishes(self, **more: Any) -> Wishes:
+    def wishes(self, emit: Emit = discard, **more: Any) -> Wishes:
         """What is wanted of the turn; code runs in a sandbox of its own, or nowhere if that is set.
 
         Args:
+            emit: Told of everything that happens, besides the log.
             more: What depends on the shape of the call; see ``Wishes``.
         """
         settings = JupyterSkills(request_timeout=self.timeout, tries=1)  # who calls litellm says how often to try again
@@ -73,15 +75,16 @@ class Order:
             stream=self.stream,
             compacts=False,
             settings=settings,
-            emit=_log,
+            emit=partial(_log, emit),
             **more,
         )
 
 
-def _log(event: Event) -> None:
+def _log(emit: Emit, event: Event) -> None:
     """What a user would be told; whoever calls litellm looks into its log."""
     if isinstance(event, Notice):
         _logger.info(event.text)
+    emit(event)
 
 
 PROVIDER = "jupyter_skills"

@@ -143,6 +143,7 @@ class ModelReply:
         usage: What the provider counted; ``Usage()`` says that nobody did, and then the cost isn't known either.
         cost: US dollars, or None where the price is unknown.
         raw: The response as the library that was asked has it, for those who hand it on; None if there is none.
+        has_more: Whether the message holds more than text and calls that has to go back.
     """
 
     message: Message
@@ -151,6 +152,7 @@ class ModelReply:
     usage: Usage = Usage()
     cost: float | None = None
     raw: Any = field(default=None, repr=False, compare=False)
+    has_more: bool = False
 
     @property
     def text(self) -> str:

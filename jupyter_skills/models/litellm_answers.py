@@ -33,7 +33,7 @@ async def response(
     choice.message.content = message.get("content", "")
     choice.message.tool_calls = _calls(litellm, message.get("tool_calls") or ()) or None
     choice.finish_reason = finish_reason
-    if usage_of(made) != usage:
+    if usage_of(made) != usage or not hasattr(made, "usage"):
         counted = [raw.usage.model_dump() for raw in raws if getattr(raw, "usage", None)]
         made.usage = litellm.Usage(
             **{

@@ -7,7 +7,15 @@ from copy import deepcopy
 from typing import Any
 
 from jupyter_skills.models.client import Message, ModelReply, Prices, ToolCall, Usage
-from jupyter_skills.models.messages import PROVIDERS_OWN, accepted_name, ids_in, object_in, text_in, unused_ids
+from jupyter_skills.models.messages import (
+    PROVIDERS_OWN,
+    accepted_name,
+    ids_in,
+    is_providers,
+    object_in,
+    text_in,
+    unused_ids,
+)
 
 
 def text_of(chunk: Any) -> str:
@@ -43,7 +51,8 @@ def reply_of(
         IndexError: There is no answer in the response.
     """
     choice = response.choices[0]
-    given = choice.message.tool_calls or ()
+    every = choice.message.tool_calls or ()
+    given = [call for call in every if not is_providers(call.id)]
     fresh_ids = unused_ids("call", ids_in(messages) | {str(call.id) for call in given})
     calls: list[ToolCall] = []
     sent_back: list[dict[str, Any]] = []
@@ -53,9 +62,10 @@ def reply_of(
         calls.append(ours)
         function = {"name": accepted_name(ours.name), "arguments": _object(ours)}
         sent_back.append({"id": ours.id, "type": "function", "function": function, **_kept(call, call.function)})
+    sent_back += [call.model_dump(exclude_none=True) for call in every if is_providers(call.id)]
     text = text_in(choice.message.content)
     message: Message = {"role": "assistant", "content": text or ("" if not calls else None)}
-    if calls:
+    if sent_back:
         message["tool_calls"] = sent_back
     message |= _kept(choice.message)
     usage = usage_of(response)

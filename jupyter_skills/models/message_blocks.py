@@ -24,6 +24,7 @@ _FINISH_REASONS = {
     "refusal": "content_filter",
 }
 _DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
+_SAID = ("text", "tool_use", "thinking", "redacted_thinking")
 _MEDIA = ("image", "document")
 
 
@@ -70,7 +71,11 @@ def messages_of(messages: Iterable[Message]) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] | None = None
     for message in messages:
         if NATIVE in message:
-            made.append(copied(message[NATIVE]))
+            native = copied(message[NATIVE])
+            if made and _has_results(native) and _has_results(made[-1]):  # whoever went on has put theirs after ours
+                made[-1]["content"] += native["content"]
+            else:
+                made.append(native)
             results = None
         elif message["role"] == "tool":
             if results is None:
@@ -142,6 +147,7 @@ def reply_of(
         usage=usage_of(response),
         cost=cost,
         raw=response,
+        has_more=any(block.get("type") not in _SAID for block in blocks),
     )
 
 
@@ -159,6 +165,12 @@ def thinking_in(response: Mapping[str, Any]) -> str:
 
 def _is_system(message: Message) -> bool:
     return message["role"] == "system" and NATIVE not in message
+
+
+def _has_results(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    blocks = content if message.get("role") == "user" and isinstance(content, list) else ()
+    return any(isinstance(block, Mapping) and block.get("type") == "tool_result" for block in blocks)
 
 
 def _is_empty(block: Mapping[str, Any]) -> bool:

@@ -25,8 +25,14 @@ _STATUSES = {
 }
 _FAILED = 500
 
-# How litellm's adapters tell, as the provider's error, that the connection to it broke.
-_BROKEN = "litellm.MidStreamFallbackError"
+# How litellm's adapters tell, as the provider's error, that the connection to it broke; that for OpenAI's responses
+# has only the words of aiohttp, or of httpx, for it.
+_BROKEN = (
+    "litellm.MidStreamFallbackError",
+    "litellm.APIConnectionError",
+    "Response payload is not completed",
+    "peer closed connection",
+)
 
 
 class EventError(Exception):

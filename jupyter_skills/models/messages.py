@@ -26,9 +26,9 @@ _NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
 
 
 def function_name(tool: Mapping[str, Any]) -> str:
-    """The name of a tool; empty for one that is no function, which the provider does by itself."""
+    """The name that a tool is called by, also in Anthropic's form; empty for one that has none."""
     function = tool.get("function")
-    return str(function.get("name", "")) if isinstance(function, Mapping) else ""
+    return str((function if isinstance(function, Mapping) else tool).get("name", ""))
 
 
 def text_in(content: Any) -> str:
@@ -114,6 +114,11 @@ def ids_in(messages: Iterable[Mapping[str, Any]]) -> set[str]:
         found |= {str(call.get("id")) for call in message.get("tool_calls") or ()}
         found.add(str(message.get("tool_call_id")))
     return found
+
+
+def is_providers(call_id: Any) -> bool:
+    """Whether a call is one that the provider has answered itself: litellm hands on Anthropic's among the others."""
+    return str(call_id or "").startswith("srvtoolu_")
 
 
 def unused_ids(kind: str, taken: Iterable[str]) -> Iterator[str]:

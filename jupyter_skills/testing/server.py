@@ -16,11 +16,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
 
-from jupyter_skills.testing import wire_anthropic, wire_gemini, wire_openai
+from jupyter_skills.testing import wire_anthropic, wire_gemini, wire_openai, wire_responses
 from jupyter_skills.testing.script import Exchange, Turn, exchanges_from_file
 
 _WIRES = {
     re.compile(r"/v1/chat/completions"): wire_openai,
+    re.compile(r"/v1/responses"): wire_responses,
     re.compile(r"/v1/messages"): wire_anthropic,
     re.compile(r"/models/[^/]+:(?:streamG|g)enerateContent"): wire_gemini,
 }
@@ -44,7 +45,8 @@ class Request:
 class ScriptedModel:
     """A model server on a free port of this machine.
 
-    It speaks as OpenAI, Anthropic or Gemini by the path that is asked for, and refuses histories that these refuse.
+    It speaks as OpenAI (chat completions and responses), Anthropic or Gemini by the path that is asked for, and
+    refuses histories that these refuse.
 
     Args:
         script: Turns, given out one after the other; or exchanges, chosen by the prompt, in any order and

@@ -43,7 +43,7 @@ class Calls:
         return await litellm.acompletion(**{**given, **more})
 
     async def messages(self, provider: str = "anthropic", **more: Any) -> Any:
-        base = self.model.url if provider == "hosted_vllm" else self.model.root
+        base = self.model.url if provider in ("openai", "hosted_vllm") else self.model.root
         given = {
             "model": f"{provider}/scripted",
             "max_tokens": 500,

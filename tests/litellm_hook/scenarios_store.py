@@ -51,8 +51,9 @@ async def descriptions_are_not_read(side: Side) -> None:
     sums = await side.add(skill(), title="Abacus")
     side.model.add(Turn("42."))
     await messages(side, sums)
-    tools = side.model.requests[0].body["tools"]
-    expect(all(tool["description"] != "Abacus" for tool in tools), "the tool is described by the title")
+    body = side.model.requests[0].body
+    expect(all(tool["description"] != "Abacus" for tool in body["tools"]), "the tool is described by the title")
+    expect("Reckons for sums." in everything(body), "the description was not sent")
 
 
 @scenario(13, "A SKILL.md further down passes for the skill's.", "the vendor's instructions were used")

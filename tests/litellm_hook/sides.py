@@ -30,7 +30,7 @@ from jupyter_skills.testing import Call, ScriptedModel
 
 KEY = "key-of-the-request"
 USER = "ann"
-TIMEOUT = 4
+TIMEOUT = 2
 """Seconds that code may run, as both sides are told."""
 
 _STORE = "litellm_proxy"

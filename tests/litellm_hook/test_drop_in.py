@@ -31,8 +31,9 @@ from tests.sharing.site import Answer, Site, site
 
 HELLO = [{"role": "user", "content": "Hello"}]
 CONTAINER = {"skills": [{"type": "custom", "skill_id": "litellm:data-analysis", "version": "latest"}]}
-PAGE = Path(__file__).parents[2] / "docs/litellm.md"
-PROXY = "localhost:4000"  # tried out in test_proxy.py
+ROOT = Path(__file__).parents[2]
+PAGES = ("README.md", "docs/litellm.md", "docs/litellm-migration.md")
+SERVER = "localhost:"  # those blocks need a proxy or a Jupyter server; they have tests of their own
 RUN = "python /skills/data-analysis/scripts/run.py"
 FORMS = ("create_skill", "list_skills", "get_skill", "delete_skill")
 
@@ -158,27 +159,32 @@ async def test_the_example_of_one_request_that_returns_files(folder: Path, model
 
 
 @pytest.mark.docker
-async def test_the_examples_of_our_own_page_run_as_they_are_printed(
+async def test_the_examples_of_our_own_pages_run_as_they_are_printed(
     archive: bytes, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, base in (("OPENAI", model.url), ("ANTHROPIC", model.root)):
         monkeypatch.setenv(f"{name}_API_BASE", base)
         monkeypatch.setenv(f"{name}_API_KEY", "k")
     ball = Call("run_python", {"code": "open('ball.gif', 'wb').write(b'GIF89a')"})
-    for _ in range(3):
+    weather = Call("get_weather", {})
+    for _ in range(4):
         model.add(Turn("", [ball]), Turn("There it is."))
+    model.add(Turn("", [weather]), Turn("", [Call("load_skill", {"name": "gif-maker"}), weather]), Turn("It is sunny."))
     model.add(Turn("Analysed."))
-    text = PAGE.read_text(encoding="utf-8")
-    blocks = [block for block in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S) if PROXY not in block]
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
+    blocks = [block for block in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S) if SERVER not in block]
     names: dict[str, Any] = {"zip_bytes": archive}
     try:
         for block in blocks:
-            code = compile(block, str(PAGE), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            code = compile(block, "<example>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
             if (waiting := eval(code, names)) is not None:
                 await waiting
     finally:
         remove_litellm_hook()
-    assert len(model.requests) == 7
+    assert len(model.requests) == 12
+    assert names["message"]["content"][-1]["text"] == "It is sunny."
+    kinds = [[block["type"] for block in request["content"]] for request in names["messages"][1:]]
+    assert kinds == [["tool_use"], ["tool_result"], ["tool_use", "tool_use"], ["tool_result", "tool_result"]]
     assert names["response"].choices[0].message.content == "Analysed."
     printed = capsys.readouterr().out
     assert "There it is.\nball.gif image/gif 6 8\n" in printed

@@ -128,9 +128,9 @@ async def test_once_it_is_removed_a_container_is_litellms_again(
 @pytest.mark.usefixtures("installed")
 def test_sync_calls_with_skills_are_refused_with_the_way_to_go(model: ScriptedModel) -> None:
     given = {"messages": HELLO, "api_base": model.url, "api_key": KEY, "container": asking("counter")}
-    with pytest.raises(litellm.BadRequestError, match=r"sync calls have no hooks.*jupyter_skills\.completion"):
+    with pytest.raises(litellm.BadRequestError, match=r"runs no hooks in this call.*jupyter_skills\.completion"):
         litellm.completion("openai/scripted", **given)
-    with pytest.raises(litellm.BadRequestError, match=r"sync calls have no hooks.*acreate"):
+    with pytest.raises(litellm.BadRequestError, match=r"runs no hooks in this call.*acreate"):
         litellm.anthropic.messages.create(model="anthropic/scripted", max_tokens=5, **given)
     given["container"] = {"skills": [{"skill_id": "pptx"}]}
     with pytest.raises(litellm.BadRequestError, match="Only Anthropic's own API"):
@@ -168,8 +168,8 @@ async def test_other_callbacks_hear_of_one_call_with_the_usage_of_all_its_reques
     made = await getattr(calls, shape)(model=name, container=asking("counter"), stream=stream)
     if stream:
         _ = [chunk async for chunk in made]
-    await heard(listener.succeeded)
-    ((provider, tokens, cost),) = listener.succeeded
+    ((provider, tokens, cost),) = await heard(calls, listener.succeeded)
+    assert not listener.failed
     assert (provider, tokens) == (name.partition("/")[0], 3030)
     per_token = litellm.model_cost[name.partition("/")[2]]
     assert cost == pytest.approx(3000 * per_token["input_cost_per_token"] + 30 * per_token["output_cost_per_token"])
@@ -187,8 +187,8 @@ async def test_other_callbacks_hear_of_a_call_that_was_ended(
         await all_of(getattr(calls, shape)(container=asking("counter"), stream=stream), stream)
     finally:
         remove_litellm_hook()
-    await heard(listener.succeeded)
-    assert [tokens for _, tokens, _ in listener.succeeded] == [1010]
+    assert [tokens for _, tokens, _ in await heard(calls, listener.succeeded)] == [1010]
+    assert not listener.failed
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -197,20 +197,20 @@ async def test_other_callbacks_hear_of_a_call_that_was_ended(
 async def test_functions_as_callbacks_hear_of_one_call_too(
     calls: Calls, model: ScriptedModel, shape: str, stream: bool
 ) -> None:
-    heard_of: list[int] = []
+    heard_of: list[tuple[str, int, float | None]] = []
 
     async def hear(kwargs: Any, response: Any, start_time: Any, end_time: Any) -> None:
-        heard_of.append(response.usage.total_tokens)
+        heard_of.append(("", response.usage.total_tokens, None))
 
     litellm.success_callback.append(hear)
     try:
         model.add(Turn("", [LOAD], usage=(1000, 10)), Turn("Ok.", usage=(2000, 20)))
         await all_of(getattr(calls, shape)(container=asking("counter"), stream=stream), stream)
-        await heard(heard_of)
+        told = await heard(calls, heard_of)
     finally:
         for entries in (litellm.success_callback, litellm._async_success_callback):
             entries[:] = [entry for entry in entries if entry is not hear]
-    assert heard_of == [3030]
+    assert [tokens for _, tokens, _ in told] == [3030]
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -222,7 +222,7 @@ async def test_other_callbacks_hear_of_a_failure_once(
     model.add(Turn("", [LOAD]), Turn(status=400, message="bad thing"))
     with pytest.raises(litellm.BadRequestError):
         await all_of(getattr(calls, shape)(container=asking("counter"), stream=stream), stream)
-    await heard(listener.failed)
+    assert await heard(calls, listener.succeeded) == []
     assert listener.failed == ["BadRequestError"]
 
 
@@ -232,14 +232,18 @@ async def all_of(call: Any, stream: bool) -> None:
         _ = [chunk async for chunk in made]
 
 
-async def heard(events: list[Any]) -> None:
-    """litellm tells its callbacks later, by a worker of its own."""
+async def heard(calls: Calls, events: list[tuple[str, int, float | None]]) -> list[tuple[str, int, float | None]]:
+    """What came before the event of a plain call: litellm tells its callbacks later, by a worker of its own."""
     from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
 
+    calls.model.add(Turn("Plain.", usage=(3, 4)))
+    await calls.chat()
     async with asyncio.timeout(10):
-        while not events:
+        while 7 not in [tokens for _, tokens, _ in events]:
             await GLOBAL_LOGGING_WORKER.flush()
             await asyncio.sleep(0.01)
+    await GLOBAL_LOGGING_WORKER.flush()
+    return [event for event in events if event[1] != 7]
 
 
 async def test_answers_of_litellms_cache_are_not_mixed_up(
@@ -294,11 +298,24 @@ async def test_the_limits_of_sandboxes_are_those_that_were_given(
     assert [run["outcome"] for run in answer._jupyter_skills["code"]] == ["timeout"]
 
 
-def test_a_proxys_callback_is_the_same_one_each_time() -> None:
+async def test_a_proxys_callback_is_the_same_one_each_time_and_works_as_a_callback(
+    store: SkillStore, calls: Calls, model: ScriptedModel
+) -> None:
     from jupyter_skills import litellm_hook
 
     assert litellm_hook.skills_hook is skills_hook
-    assert type(skills_hook).__mro__[1].__name__ == "CustomLogger"
+    before = lists()
+    litellm.callbacks.append(skills_hook)
+    try:
+        model.add(Turn("", [LOAD]), Turn("Ok."))
+        answer = await calls.chat(container=asking("counter"))
+    finally:
+        litellm.logging_callback_manager.remove_callback_from_all_lists(skills_hook)
+        litellm.input_callback.remove(skills_hook)  # a list that litellm forgets there
+        install_litellm_hook()
+        remove_litellm_hook()  # the last one that goes takes all out of litellm
+    assert answer._litellm_generated_files == []
+    assert lists() == before
 
 
 async def test_to_look_for_a_skill_makes_no_store(calls: Calls, model: ScriptedModel) -> None:

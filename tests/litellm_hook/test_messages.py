@@ -13,6 +13,7 @@ import pytest
 from jupyter_skills import SkillStore, install_litellm_hook, remove_litellm_hook
 from jupyter_skills.testing import Call, ScriptedModel, Turn
 from tests.litellm_hook.conftest import HELLO, KEY, Calls, asking, events_in, python
+from tests.litellm_hook.tasks import our_tasks_are_over
 
 GET = {"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
 LOAD = Call("load_skill", {"name": "counter"})
@@ -105,6 +106,17 @@ async def test_the_text_of_a_stream_does_not_wait_for_its_end(calls: Calls, mode
         seen += await anext(stream)
     model.release()
     assert b"message_stop" in b"".join([chunk async for chunk in stream])
+
+
+@pytest.mark.usefixtures("installed")
+async def test_who_leaves_a_stream_early_stops_the_model(calls: Calls, model: ScriptedModel) -> None:
+    model.add(Turn("One two three four five six.", [LOAD], hold_after=3), Turn("A turn that goes on gets here."))
+    stream = await calls.messages(container=asking("counter"), stream=True)
+    assert b"message_start" in await anext(stream)
+    await stream.aclose()
+    model.release()
+    await our_tasks_are_over()
+    assert len(model.requests) == 1
 
 
 @pytest.mark.parametrize("stream", [False, True])

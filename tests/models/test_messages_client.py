@@ -30,7 +30,8 @@ from jupyter_skills.errors import (
 )
 from jupyter_skills.models.client import ModelReply, ModelRequest, ReasoningDelta, TextDelta, Usage
 from jupyter_skills.models.litellm_client import LitellmClient
-from jupyter_skills.models.litellm_messages import NATIVE, MessagesClient, wrapped, wrapped_tool
+from jupyter_skills.models.litellm_messages import MessagesClient
+from jupyter_skills.models.message_blocks import NATIVE, wrapped, wrapped_tool
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.store.loaded import LoadedSkill
 from jupyter_skills.testing import Call, ScriptedModel, Turn
@@ -50,16 +51,22 @@ PAGE = {"type": "web_search_result", "url": "https://example.org", "title": "x",
 PIXEL = base64.b64encode(b"not looked at").decode()
 
 
-@pytest.fixture(params=["anthropic", "hosted_vllm"])
+# litellm streams OpenAI's responses only of models that it knows; those of others it gets whole, and cuts up itself.
+MODELS = {"openai": "openai/gpt-5-mini"}
+
+
+@pytest.fixture(params=["anthropic", "hosted_vllm", "openai"])
 def provider(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 def request_to(model: ScriptedModel, provider: str = "anthropic", *, stream: bool = True, **more: Any) -> ModelRequest:
-    arguments = {"max_tokens": 1000, "api_base": model.root if provider == "anthropic" else model.url}
+    base = model.root if provider == "anthropic" else model.url
+    arguments = {"max_tokens": 1000, "api_base": base, **({"api_key": "k"} if provider == "openai" else {})}
     fields = {"messages": [HELLO], "tools": [TOOL], "timeout": 30.0, **more}
     arguments |= fields.pop("arguments", {})
-    return ModelRequest(f"{provider}/scripted", stream=stream, arguments=arguments, **fields)
+    named = MODELS.get(provider, f"{provider}/scripted")
+    return ModelRequest(named, stream=stream, arguments=arguments, **fields)
 
 
 def client(**more: Any) -> MessagesClient:
@@ -85,7 +92,7 @@ async def test_text_calls_and_usage_come_through(model: ScriptedModel, provider:
     assert len({call.id for call in reply.tool_calls}) == 2
     assert [call["id"] for call in reply.message["tool_calls"]] == [call.id for call in reply.tool_calls]
     assert (reply.finish_reason, reply.usage) == ("tool_calls", Usage(7, 11))
-    assert reply.cost is None, "nobody knows the price of a scripted model"
+    assert (reply.cost is None) == (provider not in MODELS), "nobody knows the price of a scripted model"
     assert (reply.raw["stop_reason"], reply.raw["role"]) == ("tool_use", "assistant")
     assert reply.message[NATIVE]["content"] == reply.raw["content"]
 
@@ -149,6 +156,16 @@ async def test_a_reply_goes_back_as_it_came_and_its_results_in_one_message_with_
             {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}},
         ],
     }
+
+
+async def test_what_the_responses_api_encrypts_goes_back_to_it(model: ScriptedModel, *, stream: bool) -> None:
+    model.add(Turn("So:", [Call("add", {"x": 1})], reasoning="One."), Turn("done"))
+    _, reply = await answer(request_to(model, "openai", stream=stream))
+    messages = [HELLO, reply.message, result(reply.tool_calls[0], "2")]
+    _, last = await answer(request_to(model, "openai", stream=stream, messages=messages))
+    assert last.text == "done"
+    (thought,) = [item for item in model.requests[1].body["input"] if item["type"] == "reasoning"]
+    assert thought["encrypted_content"] == Turn(reasoning="One.").signature
 
 
 async def test_a_reply_through_an_adapter_can_be_sent_back_too(model: ScriptedModel, *, stream: bool) -> None:
@@ -365,7 +382,7 @@ async def test_a_parameter_that_a_request_says_itself_is_refused(model: Scripted
         await answer(request_to(model, arguments={"messages": []}))
 
 
-@pytest.mark.parametrize("after", [0, 4])
+@pytest.mark.parametrize("after", [0, 6])
 async def test_giving_up_ends_the_request_at_once(model: ScriptedModel, provider: str, after: int) -> None:
     model.add(Turn("never to its end, however long one waits", piece=2, hold_after=after))
     first = asyncio.Event()
