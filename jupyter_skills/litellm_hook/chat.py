@@ -15,41 +15,41 @@ from jupyter_skills.agent.served import Served, plain, served, serving
 from jupyter_skills.litellm_hook.failures import raised_as_litellms
 from jupyter_skills.litellm_hook.logs import in_private, private_context
 from jupyter_skills.litellm_hook.marks import marks, put_on, stopped_by
-from jupyter_skills.litellm_hook.orders import ORDERS, Order
+from jupyter_skills.litellm_hook.pending import PENDING, PendingCall
 from jupyter_skills.models import litellm_answers
 from jupyter_skills.models.client import ModelClient, ModelFacts, ModelRequest, Piece, TextDelta
 from jupyter_skills.models.usual import usual_client
 
 
 class SkillsProvider(CustomLLM):
-    """Answers chat completions that were ordered with skills. litellm calls one of the two methods."""
+    """Answers chat completions with skills. litellm calls one of the two methods."""
 
     async def acompletion(self, *_: Any, logging_obj: Any, **__: Any) -> Any:
         """The whole answer, a ``litellm.ModelResponse``."""
-        order = ORDERS.taken_up(logging_obj)
-        with ORDERS.at_work(logging_obj), raised_as_litellms(order.model, order.provider):
-            return _marked(await in_private(served(_wishes(order), plain(order.messages))))
+        pending = PENDING.taken_up(logging_obj)
+        with PENDING.at_work(logging_obj), raised_as_litellms(pending.model, pending.provider):
+            return _marked(await in_private(served(_wishes(pending), plain(pending.messages))))
 
     def astreaming(self, *_: Any, logging_obj: Any, **__: Any) -> AsyncGenerator[Any, None]:
         """The chunks of the answer; the files come in one of their own before the last."""
         return self._chunks(
-            logging_obj, ORDERS.taken_up(logging_obj)
+            logging_obj, PENDING.taken_up(logging_obj)
         )  # litellm looks up prices before it asks for the first chunk
 
-    async def _chunks(self, call: Any, order: Order) -> AsyncGenerator[Any, None]:
+    async def _chunks(self, call: Any, pending: PendingCall) -> AsyncGenerator[Any, None]:
         number = f"chatcmpl-{uuid4()}"
-        with ORDERS.at_work(call), raised_as_litellms(order.model, order.provider):
-            pieces = serving(_wishes(order), plain(order.messages), private_context())
+        with PENDING.at_work(call), raised_as_litellms(pending.model, pending.provider):
+            pieces = serving(_wishes(pending), plain(pending.messages), private_context())
             async with aclosing(pieces):
                 async for piece in pieces:
                     if not isinstance(piece, Served):
-                        yield await litellm_answers.chunk(number, order.model, piece)
+                        yield await litellm_answers.chunk(number, pending.model, piece)
                         continue
                     response = _marked(piece)
-                    counter = await litellm_answers.chunk(number, order.model, TextDelta(""))
+                    counter = await litellm_answers.chunk(number, pending.model, TextDelta(""))
                     counter.usage = response.usage  # litellm counts none that comes with the last chunk
                     yield counter
-                    carrier = await litellm_answers.chunk(number, order.model, TextDelta(""))
+                    carrier = await litellm_answers.chunk(number, pending.model, TextDelta(""))
                     carrier.provider_specific_fields = {}  # a proxy drops further fields of chunks without it
                     put_on(carrier, marks(piece.answer, piece.added))
                     yield carrier
@@ -97,9 +97,9 @@ def _container_id(response: Any) -> str | None:
     return (own.get("container") or {}).get("id")
 
 
-def _wishes(order: Order) -> Wishes:
-    client = SameContainer(usual_client(tries=1)) if "container" in order.arguments else None
-    return order.wishes(arguments=order.arguments, others=tuple(order.tools), client=client)
+def _wishes(pending: PendingCall) -> Wishes:
+    client = SameContainer(usual_client(tries=1)) if "container" in pending.arguments else None
+    return pending.wishes(arguments=pending.arguments, others=tuple(pending.tools), client=client)
 
 
 def _marked(done: Served) -> Any:

@@ -15,7 +15,7 @@ from jupyter_skills.litellm_hook.container import KNOWS_SKILLS, Container
 from jupyter_skills.litellm_hook.failures import raised_as_litellms
 from jupyter_skills.litellm_hook.logs import for_requests
 from jupyter_skills.litellm_hook.lookup import skills_for
-from jupyter_skills.litellm_hook.orders import ORDERS, PROVIDER, Order
+from jupyter_skills.litellm_hook.pending import PENDING, PROVIDER, PendingCall
 from jupyter_skills.litellm_hook.registration import register
 from jupyter_skills.litellm_hook.sandboxes import Sandboxes
 from jupyter_skills.models.litellm_import import import_now, provider_of
@@ -28,7 +28,7 @@ MOST_SANDBOXES = 8
 
 _CHAT, _MESSAGES = "acompletion", "anthropic_messages"
 
-# What an order has a place of its own for, and what belongs to the call rather than to its requests.
+# What a pending call has a field for, and what belongs to the call rather than to its requests.
 _OF_THE_CALL = {
     *("model", "messages", "tools", "stream", "stream_options", "timeout", "request_timeout", "container"),
     *("litellm_logging_obj", "litellm_call_id", "complete_response"),
@@ -135,10 +135,10 @@ class SkillsHook(CustomLogger):
                 raise UsageProblem("The proxy did not say whose skills are meant", "Name the hook in its callbacks")
             else:
                 skills = await skills_for(asked.ours, self._store, discovers=True)
-                order = self._order(kwargs, model, provider, asked, skills)
-            checked(order.messages, order.arguments)
+            pending = self._pending(kwargs, model, provider, asked, skills)
+            checked(pending.messages, pending.arguments)
         register()
-        ORDERS.note(call, order)
+        PENDING.note(call, pending)
         return {
             **{name: value for name, value in kwargs.items() if name not in _OF_THE_REQUESTS},
             "custom_llm_provider": PROVIDER,
@@ -147,15 +147,15 @@ class SkillsHook(CustomLogger):
             "cache": {"no-cache": True, "no-store": True},  # its key knows nothing of skills
         }
 
-    def _order(
+    def _pending(
         self, kwargs: Mapping[str, Any], model: str, provider: str, asked: Container, skills: tuple[Skill, ...]
-    ) -> Order:
+    ) -> PendingCall:
         arguments = {name: value for name, value in kwargs.items() if name not in _OF_THE_CALL}
         if asked.native and provider in KNOWS_SKILLS:
             arguments["container"] = asked.native
         if "num_retries" not in arguments:
             arguments.setdefault("max_retries", 2)  # as litellm itself has it
-        return Order(
+        return PendingCall(
             model=model,
             provider=provider,
             messages=kwargs.get("messages") or kwargs["litellm_logging_obj"].messages or (),

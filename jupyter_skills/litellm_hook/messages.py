@@ -22,7 +22,7 @@ from jupyter_skills.litellm_hook.failures import raised_as_litellms
 from jupyter_skills.litellm_hook.logs import in_private, log_failure, log_success, private_context
 from jupyter_skills.litellm_hook.marks import marks, stopped_by
 from jupyter_skills.litellm_hook.one_message import OneMessage, blocks_for_the_caller
-from jupyter_skills.litellm_hook.orders import ORDERS, PROVIDER, Order
+from jupyter_skills.litellm_hook.pending import PENDING, PROVIDER, PendingCall
 from jupyter_skills.models.client import Message
 from jupyter_skills.models.litellm_messages import MessagesClient, OnEvent
 from jupyter_skills.models.message_blocks import messages_of, wrapped, wrapped_tool
@@ -33,7 +33,7 @@ _LIMIT_REACHED = "pause_turn"  # Anthropic's own word for a loop of its own that
 
 
 class SkillsInterceptor:
-    """Answers messages that were ordered with skills: a ``MessagesInterceptor`` of litellm's, which asks each in turn.
+    """Answers messages with skills: a ``MessagesInterceptor`` of litellm's, which asks each in turn.
 
     Its class is not inherited, since its place differs from release to release.
     """
@@ -45,18 +45,18 @@ class SkillsInterceptor:
     async def handle(self, *, litellm_logging_obj: Any, **_: Any) -> Any:
         """The answer: a dictionary, or an async iterator of server-sent events as bytes."""
         call = litellm_logging_obj
-        order = ORDERS.taken_up(call)
-        if order.stream:
-            return _events(order, call)
-        with ORDERS.at_work(call), raised_as_litellms(order.model, order.provider):
-            answer, added = await in_private(_answered(order))
+        pending = PENDING.taken_up(call)
+        if pending.stream:
+            return _events(pending, call)
+        with PENDING.at_work(call), raised_as_litellms(pending.model, pending.provider):
+            answer, added = await in_private(_answered(pending))
         await log_success(call, answer)
-        return _message(order, answer, added)
+        return _message(pending, answer, added)
 
 
-async def _events(order: Order, call: Any) -> AsyncGenerator[bytes, None]:
+async def _events(pending: PendingCall, call: Any) -> AsyncGenerator[bytes, None]:
     """The events of all answers as those of one message."""
-    together = OneMessage(order.names)
+    together = OneMessage(pending.names)
     ended: list[Answer] = []
 
     def note(event: Event) -> None:
@@ -64,8 +64,8 @@ async def _events(order: Order, call: Any) -> AsyncGenerator[bytes, None]:
             ended.append(event.answer)
 
     try:
-        with ORDERS.at_work(call), raised_as_litellms(order.model, order.provider):
-            async with aclosing(as_it_comes(partial(_answered, order, emit=note), private_context())) as events:
+        with PENDING.at_work(call), raised_as_litellms(pending.model, pending.provider):
+            async with aclosing(as_it_comes(partial(_answered, pending, emit=note), private_context())) as events:
                 async for event in events:
                     if isinstance(event, Whole):
                         answer, added = event.result
@@ -80,26 +80,26 @@ async def _events(order: Order, call: Any) -> AsyncGenerator[bytes, None]:
             await log_success(call, ended[-1])
         raise
     await log_success(call, answer)
-    for one in together.ended(_message(order, answer, added)):
+    for one in together.ended(_message(pending, answer, added)):
         yield _as_bytes(one)
 
 
 async def _answered(
-    order: Order, on_event: OnEvent | None = None, emit: Emit = discard
+    pending: PendingCall, on_event: OnEvent | None = None, emit: Emit = discard
 ) -> tuple[Answer, tuple[Message, ...]]:
     """Takes the turn; what to add to the conversation is in Anthropic's form."""
-    arguments = dict(order.arguments)
+    arguments = dict(pending.arguments)
     client = MessagesClient(usual_client(tries=1), arguments.pop("system", None), on_event)
-    wishes = order.wishes(emit, arguments=arguments, others=tuple(map(wrapped_tool, order.tools)), client=client)
-    return await answered(wishes, [wrapped(message) for message in order.messages], _loaded_in(order.messages))
+    wishes = pending.wishes(emit, arguments=arguments, others=tuple(map(wrapped_tool, pending.tools)), client=client)
+    return await answered(wishes, [wrapped(message) for message in pending.messages], _loaded_in(pending.messages))
 
 
-def _message(order: Order, answer: Answer, added: Sequence[Message]) -> dict[str, Any]:
+def _message(pending: PendingCall, answer: Answer, added: Sequence[Message]) -> dict[str, Any]:
     """The last answer as the whole call's."""
     last: Mapping[str, Any] = answer.raws[-1] if answer.raws else _empty(answer)
     message = {
         **last,
-        "content": blocks_for_the_caller(last.get("content") or (), order.names),
+        "content": blocks_for_the_caller(last.get("content") or (), pending.names),
         "usage": summed(reply.get("usage") or {} for reply in answer.raws or (last,)),
         **marks(answer, messages_of(added)),
     }

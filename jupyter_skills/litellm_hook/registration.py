@@ -9,7 +9,7 @@ from typing import Any
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.litellm_hook.chat import SkillsProvider
 from jupyter_skills.litellm_hook.messages import SkillsInterceptor
-from jupyter_skills.litellm_hook.orders import ORDERS, PROVIDER
+from jupyter_skills.litellm_hook.pending import PENDING, PROVIDER
 from jupyter_skills.models.litellm_import import import_now
 
 # Older releases have them in the second place.
@@ -28,7 +28,7 @@ def register() -> None:
     """
     litellm, interceptors = import_now(), _interceptors()
     with _lock:
-        ORDERS.afterwards(None)
+        PENDING.afterwards(None)
         if not any(isinstance(entry, SkillsInterceptor) for entry in interceptors):
             interceptors.insert(0, SkillsInterceptor())  # before those that look at tools only
         if not any(entry["provider"] == PROVIDER for entry in litellm.custom_provider_map):
@@ -38,7 +38,7 @@ def register() -> None:
 
 def unregister() -> None:
     """Takes it out again, once no call is left that it has to answer."""
-    ORDERS.afterwards(_take_out)
+    PENDING.afterwards(_take_out)
 
 
 def _take_out() -> None:

@@ -85,7 +85,7 @@ class LitellmClient:
 
 
 async def _built(litellm: Any, request: ModelRequest, stream: Any, chunks: list[Any]) -> Any:
-    if is_torn(stream):
+    if "mock_response" not in request.arguments and is_torn(stream):  # a mocked one never says that it was done
         raise broke_off(request)
     messages = copied(list(request.messages))
     if len(chunks) < _MANY_CHUNKS:

@@ -22,7 +22,7 @@ _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Order:
+class PendingCall:
     """A call with skills of ours.
 
     Args:
@@ -91,22 +91,22 @@ PROVIDER = "jupyter_skills"
 """The name under which litellm finds what answers in a provider's place."""
 
 
-class Orders:
-    """The orders of calls that are not answered yet, each under litellm's own object for the call.
+class PendingCalls:
+    """The calls that are not answered yet, each under litellm's own object for the call.
 
     No part of a request is a safe place for them: a client of a proxy writes those.
     """
 
     def __init__(self) -> None:
-        self._noted: WeakKeyDictionary[Any, Order] = WeakKeyDictionary()
+        self._noted: WeakKeyDictionary[Any, PendingCall] = WeakKeyDictionary()
         self._afterwards: Callable[[], None] | None = None
 
-    def note(self, call: Any, order: Order) -> None:
+    def note(self, call: Any, pending: PendingCall) -> None:
         """Called by the hook."""
-        self._noted[call] = order
+        self._noted[call] = pending
         finalize(call, self._go_on).atexit = False  # it may never come to an answer
 
-    def taken_up(self, call: Any) -> Order:
+    def taken_up(self, call: Any) -> PendingCall:
         """Called by what answers in a provider's place.
 
         litellm logs the call, and prices it, as one of the provider that really answers.
@@ -114,12 +114,12 @@ class Orders:
         Raises:
             litellm.BadRequestError: Nothing was noted: somebody has named our provider.
         """
-        order = self._noted.get(call)
-        if order is None:
+        pending = self._noted.get(call)
+        if pending is None:
             problem = UsageProblem(f"This call asks nothing of '{PROVIDER}'", "Leave that provider out")
             raise as_litellms(problem, provider=PROVIDER)
-        call.custom_llm_provider = call.model_call_details["custom_llm_provider"] = order.provider
-        return order
+        call.custom_llm_provider = call.model_call_details["custom_llm_provider"] = pending.provider
+        return pending
 
     @contextmanager
     def at_work(self, call: Any) -> Iterator[None]:
@@ -141,5 +141,5 @@ class Orders:
             step()
 
 
-ORDERS = Orders()
+PENDING = PendingCalls()
 """Those of this process."""
