@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
+from functools import cache
 from typing import Any
 from uuid import uuid4
 
@@ -97,8 +98,13 @@ def _container_id(response: Any) -> str | None:
     return (own.get("container") or {}).get("id")
 
 
+@cache  # it remembers which models take no tools
+def _client() -> ModelClient:
+    return usual_client(tries=1, raises_refusals=False)
+
+
 def _wishes(pending: PendingCall) -> Wishes:
-    client = SameContainer(usual_client(tries=1)) if "container" in pending.arguments else None
+    client = SameContainer(_client()) if "container" in pending.arguments else _client()
     return pending.wishes(arguments=pending.arguments, others=tuple(pending.tools), client=client)
 
 

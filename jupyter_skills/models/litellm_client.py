@@ -22,7 +22,14 @@ _MANY_CHUNKS = 500
 
 
 class LitellmClient:
-    """Reaches every provider that litellm does. Implements ``ModelClient``."""
+    """Reaches every provider that litellm does. Implements ``ModelClient``.
+
+    Args:
+        raises_refusals: Whether an answer that only says that there is none is an error.
+    """
+
+    def __init__(self, *, raises_refusals: bool = True) -> None:
+        self._raises_refusals = raises_refusals
 
     async def facts(self, model: str, arguments: Mapping[str, Any]) -> ModelFacts:
         """See ``ModelClient``."""
@@ -71,7 +78,7 @@ class LitellmClient:
                         if text := text_of(chunk):
                             yield TextDelta(text)
             response = await _built(litellm, request, pump.response, chunks) if request.stream else pump.response
-            if (reason := refusal_of(response, "".join(heard))) is not None:
+            if self._raises_refusals and (reason := refusal_of(response, "".join(heard))) is not None:
                 raise refused(request, arguments, reason)
             prices = prices_in(request.arguments)
             free = facts_of(litellm, request.model, request.arguments).prices == Prices(0.0, 0.0)

@@ -162,3 +162,15 @@ async def test_words_without_end_are_not_repeated(calls: Calls) -> None:
         with pytest.raises(litellm.BadRequestError) as caught:
             await calls.chat(container={"skills": [entry]})
         assert len(str(caught.value)) < 400
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.usefixtures("installed")
+async def test_a_refusal_is_an_answer_and_takes_nothing_back(calls: Calls, model: ScriptedModel, stream: bool) -> None:
+    model.add(Turn("", [python("open('a.txt', 'w').write('one')")]), Turn(refusal="I won't.", finish="content_filter"))
+    made = await calls.chat(container=asking("counter"), stream=stream)
+    chunks = [chunk async for chunk in made] if stream else [made]
+    assert [chunk.choices[0].finish_reason for chunk in chunks][-1] == "content_filter"
+    (carrier,) = [chunk for chunk in chunks if hasattr(chunk, "_litellm_generated_files")]
+    assert [file["path"] for file in carrier._litellm_generated_files] == ["a.txt"]
