@@ -184,7 +184,7 @@ async def test_the_examples_of_our_own_pages_run_as_they_are_printed(
     assert len(model.requests) == 12
     assert names["message"]["content"][-1]["text"] == "It is sunny."
     kinds = [[block["type"] for block in request["content"]] for request in names["messages"][1:]]
-    assert kinds == [["tool_use"], ["tool_result"], ["tool_use", "tool_use"], ["tool_result", "tool_result"]]
+    assert kinds == [["tool_use"], ["tool_result"], ["tool_use", "tool_use"], ["tool_result"], ["tool_result"]]
     assert names["response"].choices[0].message.content == "Analysed."
     printed = capsys.readouterr().out
     assert "There it is.\nball.gif image/gif 6 8\n" in printed
