@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 from functools import cache
 from typing import Any
 from uuid import uuid4
@@ -18,7 +17,8 @@ from jupyter_skills.litellm_hook.logs import in_private, private_context
 from jupyter_skills.litellm_hook.marks import marks, put_on, stopped_by
 from jupyter_skills.litellm_hook.pending import PENDING, PendingCall
 from jupyter_skills.models import litellm_answers
-from jupyter_skills.models.client import ModelClient, ModelFacts, ModelRequest, Piece, TextDelta
+from jupyter_skills.models.around import SameContainer
+from jupyter_skills.models.client import ModelClient, TextDelta
 from jupyter_skills.models.usual import usual_client
 
 
@@ -33,9 +33,8 @@ class SkillsProvider(CustomLLM):
 
     def astreaming(self, *_: Any, logging_obj: Any, **__: Any) -> AsyncGenerator[Any, None]:
         """The chunks of the answer; the files come in one of their own before the last."""
-        return self._chunks(
-            logging_obj, PENDING.taken_up(logging_obj)
-        )  # litellm looks up prices before it asks for the first chunk
+        pending = PENDING.taken_up(logging_obj)  # at once: litellm looks up prices before it asks for the first chunk
+        return self._chunks(logging_obj, pending)
 
     async def _chunks(self, call: Any, pending: PendingCall) -> AsyncGenerator[Any, None]:
         number = f"chatcmpl-{uuid4()}"
@@ -55,47 +54,6 @@ class SkillsProvider(CustomLLM):
                     put_on(carrier, marks(piece.answer, piece.added))
                     yield carrier
                     yield await litellm_answers.last_chunk(number, response)
-
-
-class SameContainer:
-    """Keeps to the provider's own container, from the first answer that names one. Implements ``ModelClient``.
-
-    Args:
-        client: Reaches the model.
-    """
-
-    def __init__(self, client: ModelClient) -> None:
-        self._client = client
-        self._id: str | None = None
-
-    async def facts(self, model: str, arguments: Mapping[str, Any]) -> ModelFacts:
-        """See ``ModelClient``."""
-        return await self._client.facts(model, arguments)
-
-    async def count(self, request: ModelRequest) -> int:
-        """See ``ModelClient``."""
-        return await self._client.count(request)
-
-    def draft(self, request: ModelRequest) -> ModelRequest:
-        """See ``ModelClient``."""
-        return self._client.draft(request)
-
-    async def answer(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
-        """See ``ModelClient``."""
-        if self._id:
-            container = {**request.arguments["container"], "id": self._id}
-            request = replace(request, arguments={**request.arguments, "container": container})
-        async with aclosing(self._client.answer(request)) as pieces:
-            async for piece in pieces:
-                self._id = _container_id(getattr(piece, "raw", None)) or self._id
-                yield piece
-
-
-def _container_id(response: Any) -> str | None:
-    if response is None:
-        return None
-    own = getattr(response.choices[0].message, "provider_specific_fields", None) or {}
-    return (own.get("container") or {}).get("id")
 
 
 @cache  # it remembers which models take no tools

@@ -46,8 +46,7 @@ class MessagesClient:
     """Speaks in Anthropic's form with every provider that litellm does. Implements ``ModelClient``.
 
     A message or a tool that holds itself under ``NATIVE`` is sent as that, all others are translated; so are the
-    replies, whose blocks go back as they came. The provider's container, once there is one, is kept for the requests
-    that follow: a client is for one turn.
+    replies, whose blocks go back as they came.
 
     Args:
         facts: Is asked for all but answers.
@@ -64,7 +63,6 @@ class MessagesClient:
         self._facts = facts
         self._system = system
         self._on_event = on_event
-        self._container: str | None = None
 
     async def facts(self, model: str, arguments: Mapping[str, Any]) -> ModelFacts:
         """See ``ModelClient``."""
@@ -106,9 +104,6 @@ class MessagesClient:
             response = streamed.response if request.stream else pump.response
             cost = _cost(litellm, request, response)
             reply = reply_of(response, request.messages, streamed.inputs, cost)
-        container = response.get("container")
-        if isinstance(container, Mapping) and container.get("id"):
-            self._container = container["id"]
         if not request.stream:
             if thinking := thinking_in(response):
                 yield ReasoningDelta(thinking)
@@ -128,10 +123,6 @@ class MessagesClient:
             parameters["tools"] = tools
         if system := system_of(self._system, request.messages):
             parameters["system"] = system
-        if self._container is not None:
-            given = parameters.get("container")
-            kept = {**given, "id": self._container} if isinstance(given, Mapping) else self._container
-            parameters["container"] = kept
         return parameters
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
 
 from jupyter_skills.errors import ModelBusy
-from jupyter_skills.models.client import ModelClient, ModelFacts, ModelRequest, Pause, Piece, TextDelta
+from jupyter_skills.models.around import Around
+from jupyter_skills.models.client import ModelClient, ModelRequest, Pause, Piece, TextDelta
 
 # Nobody waits at a notebook for longer than that.
 _LONGEST_WAIT = 60.0
 
 
-class Patient:
+class Patient(Around):
     """Asks again while the provider is busy. Implements ``ModelClient``.
 
     It waits for as long as the provider asks, or else for 1, 2, 4… seconds. An answer of which text has come is
@@ -26,20 +26,8 @@ class Patient:
     """
 
     def __init__(self, client: ModelClient, tries: int = 4) -> None:
-        self._client = client
+        super().__init__(client)
         self._tries = tries
-
-    async def facts(self, model: str, arguments: Mapping[str, Any]) -> ModelFacts:
-        """See ``ModelClient``."""
-        return await self._client.facts(model, arguments)
-
-    async def count(self, request: ModelRequest) -> int:
-        """See ``ModelClient``."""
-        return await self._client.count(request)
-
-    def draft(self, request: ModelRequest) -> ModelRequest:
-        """See ``ModelClient``."""
-        return self._client.draft(request)
 
     async def answer(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
         """See ``ModelClient``; yields a ``Pause`` before each wait."""

@@ -28,6 +28,7 @@ from jupyter_skills.errors import (
     ModelRefused,
     ModelUnreachable,
 )
+from jupyter_skills.models.around import SameContainer
 from jupyter_skills.models.client import ModelReply, ModelRequest, ReasoningDelta, TextDelta, Usage
 from jupyter_skills.models.litellm_client import LitellmClient
 from jupyter_skills.models.litellm_messages import MessagesClient
@@ -221,7 +222,7 @@ async def test_all_of_the_callers_is_in_each_request_of_a_turn(
         model="anthropic/scripted",
         system=[Section("skills", "There are skills.")],
         toolbox=Toolbox(Shelf([LoadedSkill(skill)], conversation), Router(None), lambda _: None),
-        client=client(system=[CACHED]),
+        client=SameContainer(client(system=[CACHED])),
         emit=lambda _: None,
         stream=stream,
         arguments=arguments,
@@ -249,7 +250,7 @@ async def test_a_container_of_the_providers_is_kept(model: ScriptedModel, given:
         Turn("", [Call("add", {})], container={"id": "container_1"}), Turn("done", container={"id": "container_1"})
     )
     asked = request_to(model, stream=stream, arguments={"container": given} if given else {})
-    by = client()
+    by = SameContainer(client())
     _, reply = await answer(asked, by)
     answered = [HELLO, reply.message, result(reply.tool_calls[0], "2")]
     _, last = await answer(replace(asked, messages=answered), by)
