@@ -84,6 +84,16 @@ class Listener(CustomLogger):
         self.failed.append(type(kwargs["exception"]).__name__)
 
 
+@pytest.fixture(autouse=True)
+def prices() -> Iterator[None]:
+    """A router of litellm's enters its models into the one table of prices, and leaves them there."""
+    before = set(litellm.model_cost)
+    yield
+    for name in set(litellm.model_cost) - before:
+        del litellm.model_cost[name]
+    litellm.utils._invalidate_model_cost_lowercase_map()
+
+
 @pytest.fixture
 def calls(model: ScriptedModel) -> Calls:
     return Calls(model)
