@@ -18,6 +18,9 @@ PREFIXES = (PREFIX, "litellm_")
 KNOWS_SKILLS = ("anthropic",)
 """The providers with skills of their own."""
 
+MOST_SKILLS = 200
+"""How many one call may ask for: each is read from the store for it."""
+
 _LONGEST = 300
 _AS_IN = "Write it as {'skills': [{'type': 'custom', 'skill_id': 'litellm:NAME'}]}"
 
@@ -84,6 +87,8 @@ def read(container: Any) -> Container | None:
         return None
     if not isinstance(skills, list | tuple):
         raise UsageProblem("'container.skills' is not a list", _AS_IN)
+    if len(skills) > MOST_SKILLS:
+        raise UsageProblem(f"container.skills names {len(skills)} skills", f"Name {MOST_SKILLS} at most")
     ours: dict[str, Reference] = {}
     native: list[Mapping[str, Any]] = []
     for position, entry in enumerate(skills, start=1):

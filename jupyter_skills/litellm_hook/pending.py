@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary, finalize
 from jupyter_skills.agent.assembly import Wishes
 from jupyter_skills.agent.events import Emit, Event, Notice, discard
 from jupyter_skills.agent.executor import Isolated
+from jupyter_skills.context.secrets import Redactor
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.litellm_hook.failures import as_litellms
 from jupyter_skills.settings import JupyterSkills
@@ -76,6 +77,9 @@ class PendingCall:
             compacts=False,
             settings=settings,
             emit=partial(_log, emit),
+            redactor=Redactor.of(
+                {}
+            ),  # the sandbox has nothing of this process, and who asks may not even learn its names
             **more,
         )
 

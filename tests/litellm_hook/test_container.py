@@ -88,6 +88,7 @@ def test_what_the_caller_gave_is_not_changed() -> None:
         ([ours("litellm:a", version=True)], "version of 'a'"),
         ([ours("litellm:a", version=1.5)], "version of 'a'"),
         ([ours("litellm:a", version=["1"])], "version of 'a'"),
+        ([ours(f"litellm:{number}") for number in range(201)], "names 201 skills"),
         ([ours("litellm:a", version=1), ours("litellm:a", version=2)], "'a' is asked for in two versions"),
     ],
 )

@@ -174,3 +174,16 @@ async def test_a_refusal_is_an_answer_and_takes_nothing_back(calls: Calls, model
     assert [chunk.choices[0].finish_reason for chunk in chunks][-1] == "content_filter"
     (carrier,) = [chunk for chunk in chunks if hasattr(chunk, "_litellm_generated_files")]
     assert [file["path"] for file in carrier._litellm_generated_files] == ["a.txt"]
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("installed")
+async def test_code_learns_nothing_of_the_environment_by_guessing(
+    calls: Calls, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTHER_API_KEY", "sk-0123456789abcdef")
+    model.add(Turn("", [python("print('sk-0123456789' + 'abcdef')")]), Turn("Ok."))
+    await calls.chat(container=asking("counter"))
+    (result,) = [message for message in calls.bodies()[-1]["messages"] if message["role"] == "tool"]
+    assert "sk-0123456789abcdef" in result["content"]
+    assert "OTHER_API_KEY" not in str(calls.bodies())
