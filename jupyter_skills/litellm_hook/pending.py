@@ -77,9 +77,7 @@ class PendingCall:
             compacts=False,
             settings=settings,
             emit=partial(_log, emit),
-            redactor=Redactor.of(
-                {}
-            ),  # the sandbox has nothing of this process, and who asks may not even learn its names
+            redactor=Redactor(),  # the sandbox has no secret of this process, and who asks may not learn their names
             **more,
         )
 
