@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import logging
 import os
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -48,6 +51,23 @@ def pytest_make_collect_report(collector: pytest.Collector):
         report.outcome = "failed"
         report.longrepr = f"{collector.nodeid} was skipped, and --no-skips was given: {report.longrepr}"
     return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish() -> None:
+    """Lets go of what litellm keeps for loops of tests that are over.
+
+    It, and Python, would speak of that while the process ends, after pytest's last line.
+    """
+    for name in ("LiteLLM", "asyncio"):
+        logging.getLogger(name).disabled = True
+    if (aiohttp := sys.modules.get("aiohttp")) is None:
+        return
+    for kept in gc.get_objects():
+        if issubclass(type(kept), aiohttp.ClientSession) and not kept.closed:
+            kept.detach()
+        elif issubclass(type(kept), aiohttp.BaseConnector):
+            kept._conns.clear()
 
 
 @pytest.fixture(autouse=True)
