@@ -156,9 +156,8 @@ def calls_left(message: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) 
 def _leading_system(said: list[Message]) -> str:
     """Takes the caller's system message out, for providers that want one only; one that says more is left alone."""
     first = said[0]
-    if first["role"] == "system" and isinstance(first["content"], str) and len(first) == 2 and len(said) > 1:
-        return str(said.pop(0)["content"])
-    return ""
+    plain_text = set(first) == {"role", "content"} and isinstance(first["content"], str)
+    return str(said.pop(0)["content"]) if plain_text and first["role"] == "system" and len(said) > 1 else ""
 
 
 def _loaded_in(said: Sequence[Message]) -> list[str]:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     skills_hook: SkillsHook
 
+MOST_SANDBOXES = 8
+"""How many the calls of one hook may have at once where nobody has said so."""
+
 __all__ = ["install_litellm_hook", "remove_litellm_hook", "skills_hook"]
 
 
@@ -24,7 +27,7 @@ def install_litellm_hook(
     max_steps: int | None = None,
     max_cost: float | None = None,
     sandbox: DockerSandbox | None = None,
-    most_sandboxes: int | None = None,
+    most_sandboxes: int = MOST_SANDBOXES,
 ) -> None:
     """Lets ``litellm.acompletion`` and ``litellm.anthropic.messages.acreate`` take skills of ours.
 
@@ -41,15 +44,21 @@ def install_litellm_hook(
         max_steps: How many requests one call may send to the model; 20 if not given.
         max_cost: US dollars that they may cost together.
         sandbox: What each call's sandbox is held to, as in ``DockerSandbox(timeout=30)``.
-        most_sandboxes: How many sandboxes there may be at once, 8 if not given; code of further calls waits.
+        most_sandboxes: How many sandboxes there may be at once; code of further calls waits.
 
     Raises:
         UsageProblem: A limit makes no sense, or this release of litellm is too old.
     """
     from jupyter_skills.litellm_hook.installation import install
 
-    given = {"most_sandboxes": most_sandboxes} if most_sandboxes is not None else {}
-    install(store=store, user=user, max_steps=max_steps, max_cost=max_cost, sandbox=sandbox, **given)
+    install(
+        store=store,
+        user=user,
+        max_steps=max_steps,
+        max_cost=max_cost,
+        sandbox=sandbox,
+        most_sandboxes=most_sandboxes,
+    )
 
 
 def remove_litellm_hook() -> None:

@@ -10,10 +10,11 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from jupyter_skills.agent.served import checked
 from jupyter_skills.errors import UsageProblem
+from jupyter_skills.litellm_hook import MOST_SANDBOXES
 from jupyter_skills.litellm_hook import container as containers
 from jupyter_skills.litellm_hook.container import KNOWS_SKILLS, Container
 from jupyter_skills.litellm_hook.failures import raised_as_litellms
-from jupyter_skills.litellm_hook.logs import for_requests
+from jupyter_skills.litellm_hook.logs import for_requests, own_metadata
 from jupyter_skills.litellm_hook.lookup import skills_for
 from jupyter_skills.litellm_hook.pending import PENDING, PROVIDER, PendingCall
 from jupyter_skills.litellm_hook.registration import register
@@ -22,9 +23,6 @@ from jupyter_skills.models.litellm_import import import_now, provider_of
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.skills.skill import Skill
 from jupyter_skills.store.store import SkillStore
-
-MOST_SANDBOXES = 8
-"""How many there may be at once where nobody has said so."""
 
 _CHAT, _MESSAGES = "acompletion", "anthropic_messages"
 
@@ -141,6 +139,7 @@ class SkillsHook(CustomLogger):
         PENDING.note(call, pending)
         return {
             **{name: value for name, value in kwargs.items() if name not in _OF_THE_REQUESTS},
+            **own_metadata(kwargs),
             "custom_llm_provider": PROVIDER,
             "num_retries": 0,  # each request is tried again as the caller wants, and not all of them
             "drop_params": True,  # those of the real provider, which gets them all

@@ -51,6 +51,12 @@ async def in_private(work: Coroutine[Any, Any, Result]) -> Result:
     return await asyncio.create_task(work, context=private_context())
 
 
+def own_metadata(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of a call, if it has any, as a copy: litellm's logs write into it, and it is the caller's."""
+    metadata = given.get("metadata")
+    return {"metadata": dict(metadata)} if isinstance(metadata, Mapping) else {}
+
+
 async def log_success(call: Any, answer: Answer) -> None:
     """Tells the callbacks of a call in Anthropic's shape.
 
@@ -62,6 +68,8 @@ async def log_success(call: Any, answer: Answer) -> None:
     """
     if not getattr(call, "claim_async_success_log", lambda: True)():
         return
+    parameters = call.model_call_details.get("litellm_params") or {}
+    parameters.update(own_metadata(parameters))
     empty = await litellm_answers.empty(answer.model)
     response = await litellm_answers.response(
         [empty], {"content": answer.text}, answer.finish_reason, answer.usage, answer.cost

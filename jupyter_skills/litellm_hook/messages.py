@@ -25,10 +25,10 @@ from jupyter_skills.litellm_hook.one_message import OneMessage, blocks_for_the_c
 from jupyter_skills.litellm_hook.pending import PENDING, PROVIDER, PendingCall
 from jupyter_skills.models.around import SameContainer
 from jupyter_skills.models.client import Message
+from jupyter_skills.models.litellm_client import LitellmClient
 from jupyter_skills.models.litellm_messages import MessagesClient, OnEvent
 from jupyter_skills.models.message_blocks import messages_of, wrapped, wrapped_tool
 from jupyter_skills.models.messages import summed
-from jupyter_skills.models.usual import usual_client
 
 _LIMIT_REACHED = "pause_turn"  # Anthropic's own word for a loop of its own that has not come to its end
 
@@ -90,7 +90,7 @@ async def _answered(
 ) -> tuple[Answer, tuple[Message, ...]]:
     """Takes the turn; what to add to the conversation is in Anthropic's form."""
     arguments = dict(pending.arguments)
-    client = SameContainer(MessagesClient(usual_client(tries=1), arguments.pop("system", None), on_event))
+    client = SameContainer(MessagesClient(LitellmClient(), arguments.pop("system", None), on_event))
     wishes = pending.wishes(emit, arguments=arguments, others=tuple(map(wrapped_tool, pending.tools)), client=client)
     return await answered(wishes, [wrapped(message) for message in pending.messages], _loaded_in(pending.messages))
 

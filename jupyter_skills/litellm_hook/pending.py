@@ -16,6 +16,7 @@ from jupyter_skills.agent.executor import Isolated
 from jupyter_skills.context.secrets import Redactor
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.litellm_hook.failures import as_litellms
+from jupyter_skills.models.messages import function_name
 from jupyter_skills.settings import JupyterSkills
 from jupyter_skills.skills.skill import Skill
 
@@ -54,8 +55,8 @@ class PendingCall:
 
     @property
     def names(self) -> frozenset[str]:
-        """Those of the caller's own tools, in Anthropic's shape."""
-        return frozenset(str(tool.get("name")) for tool in self.tools)
+        """Those of the caller's own tools."""
+        return frozenset(map(function_name, self.tools))
 
     def wishes(self, emit: Emit = discard, **more: Any) -> Wishes:
         """What is wanted of the turn; code runs in a sandbox of its own, or nowhere if that is set.

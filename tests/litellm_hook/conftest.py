@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from litellm.integrations.custom_logger import CustomLogger
 
 from jupyter_skills import Skill, SkillStore, install_litellm_hook, remove_litellm_hook
-from jupyter_skills.testing import Call, ScriptedModel
+from jupyter_skills.testing import Call, ScriptedModel, Turn
 
 KEY = "sk-of-the-test"
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -62,6 +63,26 @@ def events_in(chunks: list[bytes]) -> list[dict[str, Any]]:
     """The events of a stream of Anthropic's."""
     lines = b"".join(chunks).decode().splitlines()
     return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+
+
+async def all_of(call: Any, stream: bool) -> list[Any]:
+    """What a call gives: its chunks, or the one answer."""
+    made = await call
+    return [chunk async for chunk in made] if stream else [made]
+
+
+async def heard(calls: Calls, events: list[tuple[str, int, float | None]]) -> list[tuple[str, int, float | None]]:
+    """What came before the event of a plain call: litellm tells its callbacks later, by a worker of its own."""
+    from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
+
+    calls.model.add(Turn("Plain.", usage=(3, 4)))
+    await calls.chat()
+    async with asyncio.timeout(10):
+        while 7 not in [tokens for _, tokens, _ in events]:
+            await GLOBAL_LOGGING_WORKER.flush()
+            await asyncio.sleep(0.01)
+    await GLOBAL_LOGGING_WORKER.flush()
+    return [event for event in events if event[1] != 7]
 
 
 class Listener(CustomLogger):

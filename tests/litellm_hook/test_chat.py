@@ -14,7 +14,7 @@ import pytest
 from jupyter_skills import SkillStore
 from jupyter_skills.testing import Call, ScriptedModel, Turn
 from tests.conftest import until
-from tests.litellm_hook.conftest import HELLO, KEY, Calls, asking, python, skill
+from tests.litellm_hook.conftest import HELLO, KEY, Calls, Listener, all_of, asking, heard, python, skill
 from tests.litellm_hook.tasks import our_tasks_are_over
 
 GET = {
@@ -27,12 +27,6 @@ KINDS = ["docx", "xlsx", "pptx", "html", "svg", "txt", "gif", "bin"]
 
 def files_of(answer: Any) -> dict[str, bytes]:
     return {file["path"]: base64.b64decode(file["content_base64"]) for file in answer._litellm_generated_files}
-
-
-async def whole(call: Any, stream: bool) -> None:
-    made = await call
-    if stream:
-        _ = [chunk async for chunk in made]
 
 
 @pytest.mark.docker
@@ -118,7 +112,7 @@ async def test_who_leaves_a_stream_early_stops_the_model(calls: Calls, model: Sc
 
 @pytest.mark.usefixtures("installed")
 async def test_all_the_caller_gave_goes_with_each_request_and_nothing_of_it_is_changed(
-    calls: Calls, model: ScriptedModel
+    calls: Calls, model: ScriptedModel, listener: Listener
 ) -> None:
     messages = [{"role": "system", "content": [{"type": "text", "text": "Be brief."}]}, *HELLO]
     given = {
@@ -136,9 +130,11 @@ async def test_all_the_caller_gave_goes_with_each_request_and_nothing_of_it_is_c
     before = copy.deepcopy(given)
     model.add(Turn("", [Call("load_skill", {"name": "counter"})]), Turn("Ok."))
     await calls.chat(**given)
+    await heard(calls, listener.succeeded)  # litellm's logs write into what they get
     assert given == before
-    assert len(model.requests) == 2
-    for request in model.requests:
+    *requests, _ = model.requests
+    assert len(requests) == 2
+    for request in requests:
         body = request.body
         assert (body["temperature"], body["top_p"], body["stop"], body["seed"]) == (0.25, 0.5, ["END"], 7)
         assert (request.headers["x-team"], request.headers["authorization"]) == ("blue", f"Bearer {KEY}")
@@ -307,7 +303,7 @@ async def test_what_the_provider_raises_is_raised_also_in_the_middle(
     model.add(Turn("", [Call("load_skill", {"name": "counter"})]), turn)
     wrapped = litellm.exceptions.MidStreamFallbackError  # litellm's own word for what comes in the middle of a stream
     with pytest.raises((kind, wrapped) if stream else kind, match=turn.message) as caught:
-        await whole(calls.chat(container=asking("counter"), stream=stream), stream)
+        await all_of(calls.chat(container=asking("counter"), stream=stream), stream)
     assert type(getattr(caught.value, "original_exception", caught.value)) is kind
     assert len(model.requests) == 2
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from jupyter_skills import SkillStore, completion, install_litellm_hook, remove_
 from jupyter_skills.litellm_hook import skills_hook
 from jupyter_skills.sandbox.settings import DockerSandbox
 from jupyter_skills.testing import Call, ScriptedModel, Turn
-from tests.litellm_hook.conftest import HELLO, KEY, Calls, Listener, asking, python, skill
+from tests.litellm_hook.conftest import HELLO, KEY, Calls, Listener, all_of, asking, heard, python, skill
 
 LOAD = Call("load_skill", {"name": "counter"})
 
@@ -224,26 +223,6 @@ async def test_other_callbacks_hear_of_a_failure_once(
         await all_of(getattr(calls, shape)(container=asking("counter"), stream=stream), stream)
     assert await heard(calls, listener.succeeded) == []
     assert listener.failed == ["BadRequestError"]
-
-
-async def all_of(call: Any, stream: bool) -> None:
-    made = await call
-    if stream:
-        _ = [chunk async for chunk in made]
-
-
-async def heard(calls: Calls, events: list[tuple[str, int, float | None]]) -> list[tuple[str, int, float | None]]:
-    """What came before the event of a plain call: litellm tells its callbacks later, by a worker of its own."""
-    from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
-
-    calls.model.add(Turn("Plain.", usage=(3, 4)))
-    await calls.chat()
-    async with asyncio.timeout(10):
-        while 7 not in [tokens for _, tokens, _ in events]:
-            await GLOBAL_LOGGING_WORKER.flush()
-            await asyncio.sleep(0.01)
-    await GLOBAL_LOGGING_WORKER.flush()
-    return [event for event in events if event[1] != 7]
 
 
 async def test_answers_of_litellms_cache_are_not_mixed_up(

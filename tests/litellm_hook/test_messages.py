@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_skills import SkillStore, install_litellm_hook, remove_litellm_hook
 from jupyter_skills.testing import Call, ScriptedModel, Turn
-from tests.litellm_hook.conftest import HELLO, KEY, Calls, asking, events_in, python
+from tests.litellm_hook.conftest import HELLO, KEY, Calls, Listener, all_of, asking, events_in, heard, python
 from tests.litellm_hook.tasks import our_tasks_are_over
 
 GET = {"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
@@ -122,7 +122,7 @@ async def test_who_leaves_a_stream_early_stops_the_model(calls: Calls, model: Sc
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.usefixtures("installed")
 async def test_all_the_caller_gave_goes_with_each_request_as_it_is(
-    calls: Calls, model: ScriptedModel, stream: bool
+    calls: Calls, model: ScriptedModel, listener: Listener, stream: bool
 ) -> None:
     cached = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
     given = {
@@ -135,6 +135,7 @@ async def test_all_the_caller_gave_goes_with_each_request_as_it_is(
         "stop_sequences": ["END"],
         "thinking": {"type": "enabled", "budget_tokens": 1024},
         "max_tokens": 2000,
+        "metadata": {"user_id": "somebody"},
         "extra_headers": {"x-team": "blue"},
     }
     before = copy.deepcopy(given)
@@ -142,9 +143,11 @@ async def test_all_the_caller_gave_goes_with_each_request_as_it_is(
     made = await calls.messages(stream=stream, **given)
     if stream:
         await streamed(made)
+    await heard(calls, listener.succeeded)  # litellm's logs write into what they get
     assert given == before
-    assert len(model.requests) == 2
-    for request in model.requests:
+    *requests, _ = model.requests
+    assert len(requests) == 2
+    for request in requests:
         body = request.body
         assert body["system"][0] == cached
         assert "Knows all about counter." in body["system"][1]["text"]
@@ -257,13 +260,8 @@ async def test_what_the_provider_raises_is_raised_also_in_the_middle(
 ) -> None:
     model.add(Turn("", [LOAD]), turn)
 
-    async def whole() -> None:
-        made = await calls.messages(container=asking("counter"), stream=stream)
-        if stream:
-            await streamed(made)
-
     with pytest.raises(kind, match=turn.message):
-        await whole()
+        await all_of(calls.messages(container=asking("counter"), stream=stream), stream)
     assert len(model.requests) == 2
 
 

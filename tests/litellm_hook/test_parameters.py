@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from jupyter_skills import SkillStore, install_litellm_hook, remove_litellm_hook
 from jupyter_skills.errors import UsageProblem
 from jupyter_skills.testing import Call, Exchange, ScriptedModel, Turn, wire_openai
-from tests.litellm_hook.conftest import HELLO, Calls, asking, python
+from tests.litellm_hook.conftest import HELLO, Calls, all_of, asking, python
 
 SHAPES = ("chat", "messages")
 LOAD = Call("load_skill", {"name": "counter"})
@@ -29,11 +29,6 @@ class Sum(BaseModel):
 
 
 AS_SCHEMA = {"type": "json_schema", "json_schema": {"name": "Sum", "schema": Sum.model_json_schema()}}
-
-
-async def all_of(call: Any, stream: bool) -> list[Any]:
-    made = await call
-    return [chunk async for chunk in made] if stream else [made]
 
 
 def tool(shape: str, name: str) -> dict[str, Any]:

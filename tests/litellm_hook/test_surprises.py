@@ -9,8 +9,7 @@ import pytest
 
 from jupyter_skills import install_litellm_hook, remove_litellm_hook
 from jupyter_skills.testing import Call, ScriptedModel, Turn
-from tests.litellm_hook.conftest import HELLO, KEY, Calls, Listener, asking, python
-from tests.litellm_hook.test_installation import heard
+from tests.litellm_hook.conftest import HELLO, KEY, Calls, Listener, asking, heard, python
 
 GET = {"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
 LOAD = Call("load_skill", {"name": "counter"})
@@ -187,3 +186,12 @@ async def test_code_learns_nothing_of_the_environment_by_guessing(
     (result,) = [message for message in calls.bodies()[-1]["messages"] if message["role"] == "tool"]
     assert "sk-0123456789abcdef" in result["content"]
     assert "OTHER_API_KEY" not in str(calls.bodies())
+
+
+@pytest.mark.usefixtures("installed")
+async def test_a_message_without_a_role_goes_where_litellm_sends_it(calls: Calls, model: ScriptedModel) -> None:
+    model.add(Turn("Ok."), Turn("Ok."))
+    for container in (None, asking("counter")):
+        await calls.chat(container=container, messages=[{"content": "Hello"}])
+    plain, ours = calls.bodies()
+    assert ours["messages"][-1] == plain["messages"][-1]
